@@ -44,13 +44,27 @@ export interface RequestOptions {
 export interface SessionOptions {
   /** The bucket of paths; by default that of the service. */
   bucket?: string;
+  /**
+   * Whether the tasks that this session has started or resumed pause when it ends early: by Ctrl-C, `process.exit`, an
+   * uncaught exception or a kill, or by `close({ drain: false })`. Otherwise they continue while the service does. By
+   * default the tasks of a private service pause, and those of one that is shared, or on a socket, continue. A program
+   * that is run again resumes them with the same `key`: see `putFile`.
+   */
+  pausesTasks?: boolean;
   onRefreshToken?: RefreshToken;
 }
 
 export interface SpawnOptions extends SessionOptions {
   /** By default $STORAGE_RPC, else that of an installed package, else `storage-rpc` on the PATH. */
   program?: string;
-  /** Flags of the service, such as `["--root", "/srv/objects"]`; `storage-rpc --help` lists them. */
+  /** Where the objects are: this disk (default), Firebase Storage, Google Cloud Storage, or a server of S3. */
+  engine?: "embedded" | "firebase" | "gcs" | "s3";
+  /** The URL of another server of the engine. */
+  endpoint?: string;
+  /**
+   * More flags of the service, such as `["--root", "/srv/objects"]` or `["--service-account", "key.json"]`; `storage-rpc
+   * help storage` and `help credentials` list them.
+   */
   args?: readonly string[];
   /** Added to the environment of this process. */
   env?: { readonly [name: string]: string | undefined };
@@ -117,9 +131,9 @@ export class Storage extends StorageMethods {
   ): Promise<any>;
 
   /**
-   * Ends the session, and a child process too, unless it serves others: after its running tasks, or with
-   * `drain: false` at once. Resolves after its end. A service that is shared or on a socket continues with its tasks; requests that it
-   * has not answered within three seconds fail.
+   * Ends the session. First waits for the running tasks of a private service; with `drain: false` it waits for nothing,
+   * and these tasks pause. The service ends, too, once it has no other clients. A service that is shared, or on a socket,
+   * continues with its tasks, which `pausesTasks` changes; requests that it has not answered within three seconds fail.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -164,8 +178,12 @@ export interface UploadOptions extends TaskOptions {
 
 export interface KeyOptions {
   /**
-   * A name for the task: while one with this key is unfinished, the same call joins it, and its first snapshot has
-   * `continued`.
+   * A name for the task, with which a program that is run again resumes it: while a task with this key is unfinished, the
+   * same call joins it, also after a kill, and resumes it if it is paused. `continued` of the task is then true.
+   *
+   *     const task = storage.reference("long.mp4").putFile("long.mp4", { key: "long film" });
+   *     await task.started();
+   *     if (task.continued) console.log("resuming");
    */
   key?: string;
 }
@@ -343,6 +361,9 @@ declare class Task<S, Outcome> extends TaskMethods {
 
   /** Unique across restarts of the service; undefined until the task has started. */
   readonly id: string | undefined;
+
+  /** Whether the request has joined the unfinished task with its `key`; false until the task has started. */
+  readonly continued: boolean;
 
   /** The id, once the service has created the task. */
   started(): Promise<string>;

@@ -42,9 +42,10 @@ class Promise(Protocol[T]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-def hello() -> dict[str, Any]:
+def hello(*, pauses_tasks: bool) -> dict[str, Any]:
     """The params of `initialize`, the first request: a service that cannot start fails here."""
-    return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python", "version": VERSION}}
+    client = {"name": "storage_rpc for Python", "version": VERSION}
+    return {"protocolVersion": 1, "client": client, "pausesTasks": pauses_tasks}
 
 
 class Core:
