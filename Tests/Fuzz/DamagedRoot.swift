@@ -17,7 +17,7 @@ final class DamagedRoot {
     private(set) var objects: [Reference: [UInt8]] = [:]
     private var files: [String: [UInt8]] = [:]
     private(set) var template: [UInt8] = []
-    /// What was stored since, and the write-ahead log that tells of it.
+    /// The objects stored since, and the write-ahead log that has them.
     private(set) var latest: [Reference: [UInt8]] = [:]
     private(set) var log: [UInt8] = []
 

@@ -14,7 +14,7 @@ package final class ServiceProcess {
     private static let oneAtATime = Mutex(())
     private let log: Int32
     package let id: pid_t
-    /// What it has written to stderr, as far as somebody waited for it.
+    /// What it has written to stderr, as far as a test has waited for it.
     package private(set) var logged = ""
     private var status: Int32?
 

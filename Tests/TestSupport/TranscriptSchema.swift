@@ -100,7 +100,7 @@ package final class ContractWatch: Sendable {
 
     package init(_ document: ContractDocument) { self.document = document }
 
-    /// Throws where a message that was heard is not as announced.
+    /// Throws if a received message does not match its schema.
     package func look(_ said: Bool, _ message: JSON) throws {
         for message in message.array ?? [message] {
             if said {

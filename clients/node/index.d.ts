@@ -218,7 +218,7 @@ export interface DeleteAllOptions extends TaskOptions<FolderSnapshot>, KeyOption
   exclude?: readonly string[];
   /** Must be true for the root of a bucket. */
   everything?: boolean;
-  /** Changes nothing; `items()` of the task tells what would be done. */
+  /** Changes nothing; `items()` of the task lists what would be done. */
   dryRun?: boolean;
   /** The most files at a time, 1 to 64. */
   atOnce?: number;
@@ -373,9 +373,9 @@ declare class Task<S, Outcome> extends TaskMethods {
   /** Continues the task. False if its state does not allow it. */
   resume(): Promise<boolean>;
   /**
-   * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
-   * beginning, one over a folder with what has failed: its listeners hear of it again, and `wait` is for its new end;
-   * the callbacks of `observe` must be added again. False if the task cannot be retried.
+   * Ends the wait after a failure immediately. A task that has failed with a retryable error runs again: a file from its
+   * beginning, a folder with its failed files. Its listeners then receive its events, and `wait` is for its new end; the
+   * callbacks of `observe` must be added again. False if the task cannot be retried.
    */
   retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
@@ -388,7 +388,7 @@ declare class Task<S, Outcome> extends TaskMethods {
    */
   wait(options?: RequestOptions): Promise<Outcome>;
 
-  /** Adds an observer; resolves to its handle. Calls it at once if the status matches the state of the task. */
+  /** Adds an observer; resolves to its handle. Calls it immediately if the status matches the state of the task. */
   observe(status: Status, callback: Observer<S>): Promise<string>;
   /** Stops calls of its callback. False if there is no such observer. */
   removeObserver(handle: string): Promise<boolean>;

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `A root that was closed goes on after its last generation`() async throws {
+    @Test func `A root that was closed continues after its last generation`() async throws {
         let last = try await place.backend.put([1], at: "a").generation
         await place.backend.close()
         #expect(try await counter(of: place.reopened()) == last)

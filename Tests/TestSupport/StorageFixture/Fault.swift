@@ -43,9 +43,9 @@ extension StorageFixture.Fault {
         case closeAfterHandling
         /// Although the connection seemed to be kept.
         case closeAfterAnswer
-        /// Reads no further until the signal, then goes on.
+        /// Reads no further until the signal, then continues.
         case stall(until: Signal)
-        /// Handles the request at once.
+        /// Handles the request immediately.
         case answerLate(Signal)
         case reportFalseOffset(FalseOffset)
         /// The session is gone, with this status for an answer from now on.

@@ -23,7 +23,7 @@ class Session {
   #connection;
   #observers = new Map();
   #underWay = new Set();
-  /** The tasks that this session has started, resumed or retried, until it hears of their end. */
+  /** The tasks that this session has started, resumed or retried, until it receives their end. */
   #moved = new Set();
   /** Whether `close` waits for the running ones, as a private service does unless it serves through that of another client. */
   #waitsForTasks = false;

@@ -224,7 +224,7 @@ class Task extends TaskMethods {
     void this.cancel().catch(ignore);
   }
 
-  /** A task that has failed runs again: it has another end, of which its listeners hear. */
+  /** A task that has failed runs again: it has another end, which its listeners receive. */
   #renew(snapshot) {
     this.#last = this.#session.snapshot(this.constructor, snapshot);
     this.#end = newEnd();

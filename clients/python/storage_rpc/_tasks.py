@@ -72,7 +72,7 @@ class TaskBase(Generic[S, R]):
         return then
 
     def _understood(self, verb: TaskVerb, then: Callable[[Any], T]) -> Callable[[Any], T]:
-        """Converts an answer. That to `retry` may tell of a task that has ended here that it runs again."""
+        """Converts an answer. That to `retry` may mean that a task that has ended here runs again."""
 
         def resumed(result: Any) -> T:
             if verb == "retry" and self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
@@ -120,7 +120,7 @@ class Tasks:
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
         self._observed: set[TaskBase[Any, Any]] = set()
         self.moved: set[Any] = set()
-        """The tasks that this session has started, resumed or retried, until it hears of their end."""
+        """The tasks that this session has started, resumed or retried, until it receives their end."""
         self.feeds = Feeds()
         self._lock = threading.Lock()
 

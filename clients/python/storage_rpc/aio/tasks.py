@@ -33,7 +33,7 @@ class AsyncTaskOf(Waiting[S, R]):
         return await self._ask("snapshot", {}, self._storage._tasks.snapshot(type(self)))
 
     async def observe(self, status: Status, callback: CallbackOf[S]) -> str:
-        """Adds an observer; returns its handle. Calls it at once if the status matches the state of the task.
+        """Adds an observer; returns its handle. Calls it immediately if the status matches the state of the task.
 
         >>> await task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """
