@@ -295,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: ["mv -r d e", "mv -r 'd*' e/", "rm -r d", "rm -r 'd*'"])
-    func `A command that was killed ends its task when it is given again, also if no name leads to a source`(
+    func `A killed command that is repeated ends its task, even if no name leads to a source`(
         command: String
     ) async {
         let ran = await sh(
@@ -335,7 +335,7 @@ import Testing
     }
 
     @Test(arguments: ["cp", "mv"])
-    func `The same command takes what has come to its sources, and keeps what came to its targets`(verb: String) async {
+    func `The same command copies additions to its sources, and keeps additions to its targets`(verb: String) async {
         let ran = await killed(
             "\(verb) -r d e", verb == "cp" ? "copy" : "move",
             """
@@ -350,7 +350,7 @@ import Testing
         #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
     }
 
-    @Test func `A removal that is given again removes what has come to the folder`() async {
+    @Test func `A repeated removal also removes additions to the folder`() async {
         let ran = await killed(
             "rm -r d", "delete",
             "store new d/a; store new d/new; $X > out 2>&1; echo $?; tail -n 1 out; $S ls d --socket s 2>&1 | grep -c nothing"

@@ -28,7 +28,7 @@ import Testing
                 == "x300000\n2\n")
     }
 
-    @Test func `A service does not download into its own root, and does so elsewhere`() async throws {
+    @Test func `A service refuses downloads into its own root only`() async throws {
         let service = try place.listeningService()
         let caller = try place.connect()
         #expect(await sh("printf x | $S put -q - x --socket socket; ln -s root/objects link").status == 0)

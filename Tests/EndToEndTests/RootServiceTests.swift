@@ -195,7 +195,7 @@ import Testing
         #expect(text == "1\n1\n0\n0\n0\n" + String(repeating: told, count: 5) + "0\n", "\(said.text)")
     }
 
-    @Test func `An error of the start is that of the command`() async throws {
+    @Test func `An error of the start is the error of the command`() async throws {
         let link = await sh("mkdir other; mkdir -p $R; ln -s $PWD/other $R/objects; $S ls")
         #expect(link.status == 1 && link.text.hasPrefix("storage-rpc: The root "), "\(link.text)")
         #expect(link.text.split(separator: "\n").count == 1, "\(link.text)")

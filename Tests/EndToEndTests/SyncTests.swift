@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// `sync`, and the flags of `put` and `get` that leave something out or go on with it. What is to be interrupted is `nice`:
+/// `sync`, and the flags of `put` and `get` that skip files or resume. What is to be interrupted is `nice`:
 /// on a busy machine it gets less time than the command that looks how far it is.
 @Suite(.watchdog) final class SyncTests {
     private let place = Place()

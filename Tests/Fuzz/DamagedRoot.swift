@@ -9,7 +9,7 @@ import Storage
 @testable import Roots
 @testable import Database
 
-/// A root with some dozen objects, whose database is written anew for each input, and then damaged.
+/// A root with some dozen objects, whose database is written again for each input, and then damaged.
 final class DamagedRoot {
     let root: StorageRoot
     let objectFiles: ObjectFiles

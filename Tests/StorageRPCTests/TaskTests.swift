@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func `A failed upload is retried, and observed anew`() async throws {
+    @Test func `A failed upload is retried, and observed again`() async throws {
         try await ClientFixture.with { fixture in
             fixture.storage.maxUploadRetryTime = 0
             try await fixture.arm(.init(fail: .init(httpStatus: 503)))

@@ -18,7 +18,7 @@ package final class ServiceProcess {
     package private(set) var logged = ""
     private var status: Int32?
 
-    /// The executable that lies beside the tests.
+    /// The executable beside the tests.
     package static var program: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             .map { ($0 as NSString).deletingLastPathComponent + "/storage-rpc" } ?? "storage-rpc"

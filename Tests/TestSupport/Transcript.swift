@@ -121,7 +121,7 @@ extension Transcript: CustomStringConvertible {
         try self.init((page as NSString).lastPathComponent, lines.joined(separator: "\n"))
     }
 
-    /// All that lie in a directory, by name.
+    /// All files of a directory, by name.
     package static func all(in directory: String) throws -> [Transcript] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".io") }.sorted().map {
             try Transcript($0, String(contentsOfFile: directory + "/" + $0, encoding: .utf8))

@@ -7,7 +7,7 @@ import JSONRPC
 /// One service, started for one transcript.
 package protocol TranscriptStage: AnyObject {
     func connect(_ framing: WireFraming) throws -> WireClient
-    /// Starts the service anew on what it has stored. Its connections have ended.
+    /// Starts the service again on the same root. Its connections have ended.
     func restart() throws
     /// `exit` ends the service: else only the connection.
     var endsWithItsClient: Bool { get }

@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import TaskStore
 
-/// The clock stands: generations differ by what the counter says alone.
+/// The clock is stopped: generations differ by the counter alone.
 @Suite(.watchdog) struct GenerationTests {
     private static let now: Int64 = 1_900_000_000_000_000
     private let place: EmbeddedFixture

@@ -278,7 +278,7 @@ import Testing
             let key = try key(directory)
             #expect(synced.withLock { $0.count { $0 == key } } == 1)
         }
-        // A directory that is made anew has no durable name.
+        // A directory that is made again has no durable name.
         try #require(rmdir(path + "/new/a/b") == 0)
         try await first.makeParents(of: "a/b/file", newFilesMask: 0)
         synced.withLock { $0 = [] }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads whose clients send the bytes in requests of their own: what the task, the client and the engine say, and what
-/// they hear.
+/// they get.
 @Suite(.watchdog) struct IncomingUploadMachineTests {
     private typealias Machine = IncomingUploadMachine
 

@@ -235,7 +235,7 @@ import Testing
         #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
     }
 
-    @Test func `An object whose file has come to the directory since the plan is not removed by a retry`() async throws
+    @Test func `An object whose file was added to the directory since the plan is not removed by a retry`() async throws
     {
         objects["d/a"] = "1"
         let task = try await failedRemoval(.put)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// Tasks over folders, whose files are uploaded at once by an engine that is a dictionary.
+/// Tasks over folders, whose files are uploaded immediately by an engine that is a dictionary.
 @Loop @Suite(.watchdog(minutes: 10)) struct FolderTaskTests {
     private let objects = Objects()
     private let stage: TransfersFixture
@@ -192,7 +192,7 @@ import Testing
         #expect(try await retry(task, stage).state == .success && tree.files.isEmpty)
     }
 
-    @Test func `A file whose object has come to the folder since the plan is not removed by a retry`()
+    @Test func `A file whose object was added to the folder since the plan is not removed by a retry`()
         async throws
     {
         tree.files = ["old": [1], "written": [1]]
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `A file whose object has come to the folder since the plan is not removed by a resumed mirror`()
+    @Test func `A file whose object was added to the folder since the plan is not removed by a resumed mirror`()
         async throws
     {
         tree.files = ["old": [1], "kept": [1]]

@@ -23,7 +23,7 @@ import Testing
         return task
     }
 
-    /// Carries out an upload of 20 bytes that begins anew.
+    /// Carries out an upload of 20 bytes that starts again.
     private func complete(_ stage: TransfersFixture) async throws -> Upload {
         let session = try await stage.backend.nextSession()
         #expect(try await session.nextStep() == .open)

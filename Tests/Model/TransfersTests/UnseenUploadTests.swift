@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// Uploads whose clients learn of the tasks when they have ended: for everybody else they are tasks like all others.
+/// Uploads whose clients learn of the tasks when they have ended: for other clients they are tasks like all others.
 @Loop @Suite(.watchdog(minutes: 10)) struct UnseenUploadTests {
     let stage = TransfersFixture(
         ScriptedBackend(inspection: .success(.ofSize(1))), InMemoryTaskStore(), isEngines: true)

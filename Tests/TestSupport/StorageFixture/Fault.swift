@@ -31,7 +31,7 @@ extension StorageFixture.Fault {
         }
     }
 
-    /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the
+    /// At a byte, the bytes before it are taken, or sent for a download; what is not done immediately is done to the
     /// request that carries it.
     package enum Action: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
