@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `An error for a path through an outside directory does not tell whether it exists`() async throws {
+    @Test func `An error for a path through an outside directory does not reveal whether it exists`() async throws {
         defer { cleanUp() }
         #expect(await run("put", "in/file", "a", "--allow-read", "in").status == 0)
         for name in ["out/../in/file", "none/../in/file", "out/file/../../in/file", "out/none/../../in/file"] {

@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test func `Files are used in the allowed directories alone, and a refusal does not tell whether they exist`()
+    @Test func `Files are used in the allowed directories alone, and a refusal does not reveal whether they exist`()
         async throws
     {
         let outside = try file("outside", "secret")
@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func `Within a folder nothing outside is read, listed, written or heard of`() async throws {
+    @Test func `Within a folder nothing outside is read, listed, written or observed`() async throws {
         #expect(await place.sh("put pub/a public private").status == 0)
         try await onThread {
             let agent = try Agent(
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func `Streams tell of changes of their resources, below a folder too`() async throws {
+    @Test func `Streams report changes of their resources, below a folder too`() async throws {
         try await onThread {
             let agent = try Agent(place, ["--allow-changes"])
             let stream = agent.say(
@@ -442,7 +442,7 @@ import Testing
         }
     }
 
-    @Test func `The process ends with its input, also while nobody reads its output`() async throws {
+    @Test func `The process ends with its input, even if its output is not read`() async throws {
         try await onThread {
             let agent = try Agent(place, ["--allow-changes"])
             let params =
@@ -508,7 +508,7 @@ import Testing
         }
     }
 
-    @Test func `The files of the root are no files to upload, also below an allowed directory`() async throws {
+    @Test func `The files of the root cannot be uploaded, even below an allowed directory`() async throws {
         #expect(await place.sh("head -c 300000 /dev/zero | $S put -q - gs://default-bucket/private/large").status == 0)
         let root = place.root + "/storage-rpc"
         let objects = try FileManager.default.contentsOfDirectory(atPath: root + "/objects").map { "objects/" + $0 }
@@ -524,7 +524,8 @@ import Testing
         }
     }
 
-    @Test func `Bytes that are no image are none for the model, whatever their type says`() async throws {
+    @Test func `Bytes that are not an image are never sent to the model as one, whatever their type says`() async throws
+    {
         try await onThread {
             let agent = try Agent(place, ["--allow-changes"])
             func read(_ bytes: [UInt8]) throws -> JSON? {
@@ -550,7 +551,7 @@ import Testing
         }
     }
 
-    @Test func `An answer is bounded as it is sent, also with names that are escaped`() async throws {
+    @Test func `An answer is bounded in its escaped form`() async throws {
         try await onThread {
             let agent = try Agent(place, ["--allow-changes"])
             let control = String(repeating: "\u{1}", count: 1000)

@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// What a service takes over from whoever calls it: umask, home, places of sockets, and the end of its pipes.
+/// What a service inherits from its caller: umask, home, places of sockets, and the end of its pipes.
 @Suite(.watchdog) final class CallerTests {
     private let place = Place()
 

@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The commands for people, as they are typed.
+/// The commands that people type.
 @Suite(.watchdog) struct CommandTests {
     let directory = FileManager.default.temporaryDirectory.appending(path: "commands-\(UUID().uuidString)")
 

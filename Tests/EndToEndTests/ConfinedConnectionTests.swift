@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `Rights are gone before the next request, and for good`() async throws {
+    @Test func `Rights are given up before the next request, and for good`() async throws {
         try await onThread {
             let (service, client) = try place.service()
             try client.call("reference/putData", #"{"reference":"gs://b/a","text":"x","wait":true}"#)

@@ -179,8 +179,7 @@ import Testing
         #expect(await sh("$S ls -r plain; $S ls -r alone; $S cat -q up").text == "plain\nalone\n1\n")
     }
 
-    @Test func `A single object goes into a folder that is there, and takes the name of an object that is there`() async
-    {
+    @Test func `A single object goes into an existing folder, and takes the name of an existing object`() async {
         #expect(await sh("put a.txt b.txt docs/x both both/x").status == 0)
         #expect(await sh("$S cp -q -r a.txt b.txt && $S cat -q b.txt").text == "a.txt")
         #expect(await sh("$S cp -q a.txt docs && $S cat -q docs/a.txt").text == "a.txt")
@@ -192,7 +191,7 @@ import Testing
         #expect(await list() == "a.txt\nb.txt\nboth\nboth/x\ndocs/a.txt\ndocs/x\n")
     }
 
-    @Test func `Names that differ only in their Unicode form stay two names`() async {
+    @Test func `Names that differ only in their Unicode form remain two names`() async {
         #expect(await sh("put d/caf\u{E9} d/cafe\u{301}").status == 0)
         #expect(await sh("$S cp -q -r d e && $S mv -q 'e/*' f/ && $S get -q -r f out && ls out | wc -l").text == "2\n")
         #expect(
@@ -265,7 +264,7 @@ import Testing
     }
 
     @Test
-    func `A running service is asked with the default bucket of the command, unless params are passed on as they are`()
+    func `A running service gets the default bucket of the command, unless params are passed on unchanged`()
         async
     {
         let line = "$S serve --socket s --log-level info 2> log & await 'grep -q listens log'"
@@ -277,7 +276,7 @@ import Testing
     }
 
     @Test(arguments: ["cp", "mv"])
-    func `A tree goes on after the service was killed, by the same command`(verb: String) async {
+    func `A tree continues after the service was killed, by the same command`(verb: String) async {
         let ran = await sh(
             #"""
             serve() { rm -f log; $S serve --root r --socket s --log-level info 2> log & P=$!; await 'grep -q listens log'; }
@@ -296,7 +295,7 @@ import Testing
     }
 
     @Test(arguments: ["mv -r d e", "mv -r 'd*' e/", "rm -r d", "rm -r 'd*'"])
-    func `A command that was killed ends its task when it is given again, also if no name leads to a source`(
+    func `A killed command that is repeated ends its task, even if no name leads to a source`(
         command: String
     ) async {
         let ran = await sh(
@@ -336,7 +335,7 @@ import Testing
     }
 
     @Test(arguments: ["cp", "mv"])
-    func `The same command takes what has come to its sources, and keeps what came to its targets`(verb: String) async {
+    func `The same command copies additions to its sources, and keeps additions to its targets`(verb: String) async {
         let ran = await killed(
             "\(verb) -r d e", verb == "cp" ? "copy" : "move",
             """
@@ -351,7 +350,7 @@ import Testing
         #expect(ran.contains("\nnew a b c new theirs \n") && !ran.contains("e/d"), "\(ran)")
     }
 
-    @Test func `A removal that is given again removes what has come to the folder`() async {
+    @Test func `A repeated removal also removes additions to the folder`() async {
         let ran = await killed(
             "rm -r d", "delete",
             "store new d/a; store new d/new; $X > out 2>&1; echo $?; tail -n 1 out; $S ls d --socket s 2>&1 | grep -c nothing"
@@ -359,7 +358,7 @@ import Testing
         #expect(ran == "0\n4 removed\n1\n", "\(ran)")
     }
 
-    @Test func `A move that is given again moves what was stored anew, also where it has moved an object`() async {
+    @Test func `A repeated move moves new objects, also to names that it has moved to before`() async {
         let ran = await killed(
             "mv -r d e", "move",
             "store new d/a; $X > out 2>&1; echo $?; grep '^[0-9]* files' out; show e/a e/b e/c; $S ls d --socket s 2>&1 | grep -c nothing"
@@ -378,7 +377,7 @@ import Testing
     }
 
     @Test(arguments: ["mv -r nothing/ d/ t/", "rm -r nothing/ d/"])
-    func `A word that has never stood for anything is an error of the command that continues, too`(
+    func `A word that has never named anything is an error of the command that continues, too`(
         command: String
     ) async {
         let ran = await killed(
@@ -391,7 +390,7 @@ import Testing
     }
 
     /// The command waits for the reader of its output.
-    @Test func `A move whose command was killed before its output is told when the command is given again`() async {
+    @Test func `A move whose command was killed before its output is reported when the command is repeated`() async {
         let line = """
             mkdir d; for i in {1..150}; do printf x > d/$(printf %0200d $i); done; $S put -q -r d t; mkfifo pipe
             $S mv -v -r t e > pipe & P=$!; exec 8< pipe
@@ -405,7 +404,8 @@ import Testing
         #expect(told.text == "0\n150 files\n1\nthere is nothing at gs://default-bucket/t\n0\n150\n", "\(told.text)")
     }
 
-    @Test func `A pause of a task that was resumed at once does not end the command that follows it`() async throws {
+    @Test func `A pause of a task that was resumed immediately does not end the command that follows it`() async throws
+    {
         let service = #"""
             import json, socket
             server = socket.socket(socket.AF_UNIX)
@@ -474,7 +474,7 @@ import Testing
     }
 
     @Test(arguments: ["rm -r", "rm -r -y", "cp -r", "mv -r", "get -r"])
-    func `What ends with an empty name is a folder of just that name, and never the one before it`(command: String)
+    func `A name that ends with an empty segment means exactly that folder, and never its parent`(command: String)
         async
     {
         #expect(await sh("put docs/1 docs/sub/2 a/1 a//2 a//3/4").status == 0)
@@ -504,7 +504,7 @@ import Testing
         )
     }
 
-    @Test func `A pattern in the place of a bucket is refused as it was typed`() async {
+    @Test func `A pattern instead of a bucket is refused in the form that was typed`() async {
         for pattern in ["gs://m*", "gs://*/x", "gs://[ab]"] {
             let refused = await sh("$S rm -r '\(pattern)'")
             #expect(refused.status == 64 && refused.text.contains("\"\(pattern)\" is no pattern"), "\(refused.text)")
@@ -558,7 +558,7 @@ import Testing
         #expect(walk.status == 0, "\(walk.text)")
     }
 
-    @Test func `A marker of a folder is no file, and a failure neither; one with bytes is named`() async {
+    @Test func `A marker of a folder is skipped silently; one with bytes is named`() async {
         #expect(
             await sh("printf '' | $S put -q --exact - m/; put m/x; printf '' | $S put -q --exact - m/empty/").status
                 == 0)

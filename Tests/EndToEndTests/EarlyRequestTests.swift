@@ -7,13 +7,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What `initialize` promises is there when it answers, and what is asked first is answered rightly.
+/// What `initialize` promises exists when it answers, and the first requests are answered correctly.
 @Suite(.watchdog) struct EarlyRequestTests {
     private let place = Place()
 
     private static let next = Atomic<UInt32>(UInt32(getpid()) &* 131)
 
-    /// A port of the loopback that nobody uses, and that the system gives nobody: those that it chooses are above.
+    /// An unused port of the loopback that the system never chooses: its choices are above.
     private func freePort() throws -> UInt16 {
         for _ in 0..<1000 {
             let number = Self.next.wrappingAdd(1, ordering: .relaxed).newValue

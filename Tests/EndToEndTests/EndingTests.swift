@@ -30,7 +30,7 @@ import Testing
         #expect(said == "\(reason)1\nstorage-rpc: \(reason)1\nstorage-rpc: \(reason)1\n")
     }
 
-    @Test func `SIGHUP that was ignored at the start stays ignored`() async throws {
+    @Test func `SIGHUP that was ignored at the start remains ignored`() async throws {
         try await onThread {
             let service = try place.listeningService(setUp: "trap '' HUP")
             let client = try place.connect()

@@ -16,7 +16,7 @@ import Testing
     }()
 
     @Test(arguments: RestartableService.Engine.allCases)
-    func `Folders go on after a kill with what is missing, and end as if there had been none`(
+    func `Folders continue after a kill with the missing files, and have the same result as without it`(
         engine: RestartableService.Engine
     ) async throws {
         for kill in 0..<5 {
@@ -152,7 +152,7 @@ import Testing
                 let up: JSON = [
                     "reference": "gs://default-bucket/up", "directory": .string(source), "delete": true, "atOnce": 4,
                 ]
-                // The clock of the fixture's server runs ahead with each change, so what is newer is not told by it.
+                // The clock of the fixture's server runs ahead with each change, so it does not show what is newer.
                 if engine == .embedded {
                     try Self.continued("reference/putDirectory", up, after: kill * 40, program) {
                         for name in names { try Self.store(newer, "up/" + name, program) }

@@ -331,7 +331,7 @@ import Testing
         #expect(try await gateway.get("/amazon-sums/x", Self.signed).headers["x-amz-checksum-crc32c"] == nil)
     }
 
-    @Test func `Clients of Amazon S3 get packed objects as they are stored`() async throws {
+    @Test func `Clients of Amazon S3 get packed objects without unpacking`() async throws {
         let gateway = try GatewayClient.shared("amazon-packed")
         let packed: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,

@@ -48,7 +48,7 @@ import Testing
     }
 
     /// It is not discarded with the bytes of a later chunk.
-    @Test func `A chunk of any size that arrived wholly stays`() async throws {
+    @Test func `A chunk of any size that arrived completely is kept`() async throws {
         let session = try await GatewaySession(.firebase, .shared("broken-odd"))
         let (first, count) = (300_000, Self.bytes.count)
         let whole = try await session.send(Self.bytes, 0..<first, isLast: false)

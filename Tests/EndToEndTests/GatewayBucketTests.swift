@@ -4,7 +4,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Buckets that are there or not, and what is kept with them.
+/// Existing and missing buckets, and what is kept with them.
 @Suite(.watchdog(minutes: 10)) struct GatewayBucketTests {
     private let missing = "The specified bucket does not exist."
     private let cloud = "/storage/v1/b"
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [["--buckets", "box"], []])
-    func `The sessions of a deleted bucket are gone`(flags: [String]) async throws {
+    func `The sessions of a deleted bucket are removed`(flags: [String]) async throws {
         let gateway = try LiveGateway(flags + ["--max-upload-sessions", "2"])
         let client = gateway.client
         let start: HTTPHeaders = ["X-Goog-Upload-Protocol": "resumable", "X-Goog-Upload-Command": "start"]
@@ -83,7 +83,7 @@ import Testing
         try gateway.end()
     }
 
-    @Test func `A bucket that is made is there, and one that is deleted is not`() async throws {
+    @Test func `A bucket exists after it is made, and does not after it is deleted`() async throws {
         let gateway = try LiveGateway(["--buckets", "box"])
         let client = gateway.client
         #expect(try await client.send("POST", "\(cloud)?project=p", #"{"name":"made"}"#).status == 200)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `A bucket that was deleted is gone until a write names it again`() async throws {
+    @Test func `A deleted bucket is missing until a write names it again`() async throws {
         let client = try GatewayClient.shared("gone")
         let bucket = "\(cloud)/gone"
         #expect(try await client.get(bucket).status == 200)
@@ -276,7 +276,7 @@ import Testing
 
     // MARK: - What a bucket has besides
 
-    @Test func `A policy is kept under its etag, and all permissions are there`() async throws {
+    @Test func `A policy is kept under its etag, and has all permissions`() async throws {
         let client = try GatewayClient.shared("policies")
         let iam = "\(cloud)/policies/iam"
         let first = try await client.get("\(iam)?optionsRequestedPolicyVersion=3")

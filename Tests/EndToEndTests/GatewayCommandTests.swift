@@ -23,7 +23,7 @@ import Testing
     private func sh(_ line: String) async -> (status: Int32, text: String) { await place.sh(Self.functions + line) }
 
     @Test(arguments: ["<&-", "< /dev/null", "< <(:)"])
-    func `It stays without an input, answers health checks, and ends with status 0`(input: String) async {
+    func `It runs without an input, answers health checks, and ends with status 0`(input: String) async {
         let ran = await sh(
             """
             "$S" gateway 127.0.0.1:0 > env \(input) &
@@ -43,7 +43,7 @@ import Testing
         #expect(await sh("printf x | $S put -q - x --root r; $S backup copy --root r").text == "1 object, 1 byte\n")
     }
 
-    @Test func `It stays without an output, too, and ends where its output fails`() async {
+    @Test func `It runs without an output, too, and ends if its output fails`() async {
         let ran = await sh(
             """
             start env; kill -TERM $!; wait $!
@@ -56,7 +56,7 @@ import Testing
                 + "storage-rpc: nothing can be written to stdout: No space left on device\n1\n0\n")
     }
 
-    @Test func `A health check fails where the root is gone`() async {
+    @Test func `A health check fails if the root is missing`() async {
         let ran = await sh("start env --root r; ask GET /healthz; rm -r r; ask GET /healthz; stop")
         #expect(ran.text.hasPrefix("HTTP/1.1 200 OK\nHTTP/1.1 503 "), "\(ran.text)")
     }

@@ -167,7 +167,7 @@ import Testing
         #expect(try complaints(gateway) == 1)
     }
 
-    @Test func `A file that is gone fails every way`() async throws {
+    @Test func `A missing file fails in every way of reading`() async throws {
         let gateway = try LiveGateway()
         for name in ["x", "intact"] { try await gateway.client.put(name, name == "x" ? Self.large : "intact") }
         try FileManager.default.removeItem(atPath: gateway.place.root + "/objects/1")
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(arguments: ["properties", "policy"])
-    func `A damaged row of a bucket is no bucket without properties`(column: String) async throws {
+    func `A damaged row of a bucket is an error, and not a bucket without properties`(column: String) async throws {
         var gateway = try LiveGateway()
         let made = try await gateway.client.send("POST", "/storage/v1/b?project=p", #"{"name":"made"}"#)
         #expect(made.status == 200)

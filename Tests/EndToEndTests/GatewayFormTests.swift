@@ -64,7 +64,7 @@ import Testing
         #expect(try await gateway.get("/file-keys/d/hello.txt").text == "hello")
     }
 
-    @Test func `A form that is not well-formed has a code of its own`() async throws {
+    @Test func `A malformed form has a code of its own`() async throws {
         let gateway = try GatewayClient.shared("malformed-posts")
         let type: HTTPHeaders = ["Content-Type": "multipart/form-data; boundary=X"]
         let key = "--X\r\nContent-Disposition: form-data; name=\"key\"\r\n\r\nx\r\n"

@@ -95,7 +95,7 @@ import Testing
         let refused = try await session.send(Self.bytes, 0..<Self.size, isLast: true)
         #expect(refused.status == 409 && refused.text.contains("The byte at 0 differs"), "\(refused.text)")
         #expect(try await session.told() == Self.kept)
-        // A client that only continues is told whose bytes they are.
+        // A client that only continues is answered whose bytes they are.
         let wrong = try await session.send(Self.bytes, Self.kept..<Self.size, isLast: true)
         #expect(wrong.status == 400 && wrong.text.contains("the bytes of all requests of the upload"), "\(wrong.text)")
         withExtendedLifetime(stalled) {}
@@ -128,7 +128,7 @@ import Testing
         #expect(try await session.stored() == Self.others)
     }
 
-    @Test func `Of a part that is sent twice at once the last whole one counts`() async throws {
+    @Test func `Of a part that is sent twice concurrently the last complete one counts`() async throws {
         let gateway = try GatewayClient.shared("parts-twice")
         let start = try await gateway.send("POST", "/parts-twice/x?uploads", "").text
         let id = try #require(start.firstMatch(of: /<UploadId>([^<]*)</)?.1)

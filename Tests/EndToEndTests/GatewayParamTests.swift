@@ -97,7 +97,7 @@ import Testing
         #expect(try await gateway.send("PATCH", object, json, GatewayClient.owner)["downloadTokens"] == "mine")
     }
 
-    @Test func `A value of custom metadata that is no text is refused`() async throws {
+    @Test func `A value of custom metadata that is not a text is refused`() async throws {
         let gateway = try GatewayClient.shared("nested")
         try await gateway.put("x")
         for (value, status) in [(#"{"a":"b"}"#, 400), ("[1]", 400), ("[]", 400), ("5", 200), ("true", 200)] {
@@ -235,7 +235,7 @@ import Testing
         #expect(try await gateway.send("PUT", url, "abc", ["Content-Range": "bytes 0-2/3"]).status == 400)
         #expect(try await gateway.send("PUT", url, "abc").status == 400)
         #expect(try await gateway.send("PUT", url, chunk + "ab", ["Content-Range": "bytes 0-*/*"]).status == 400)
-        // All bytes are there, but their end was not told.
+        // All bytes are stored, but their end was not sent.
         let all = try await gateway.send("PUT", url, chunk, ["Content-Range": "bytes 0-\(end - 1)/*"])
         #expect(all.status == 308 && all.headers["Range"] == "bytes=0-\(end - 1)")
         #expect(try await gateway.get("\(gateway.gcs)/x").status == 404)

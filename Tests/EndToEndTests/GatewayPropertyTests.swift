@@ -80,7 +80,7 @@ import Testing
         #expect(try await client.get("\(client.gcs)/new").status == 404)
     }
 
-    @Test func `What a client has read may be sent back, and what is so anyway may be said`() async throws {
+    @Test func `A client may send back what it has read, and settings that have their only value`() async throws {
         let gateway = try LiveGateway()
         let client = gateway.client
         for (name, send) in requests(client) {
@@ -189,7 +189,7 @@ import Testing
         #expect(try await client.get("\(client.gcs)/y").status == 404)
     }
 
-    @Test func `Custom metadata is kept as it is, and percent-encoded where a header cannot carry it`() async throws {
+    @Test func `Custom metadata is kept unchanged, and percent-encoded where a header cannot carry it`() async throws {
         let client = try GatewayClient.shared("encoded")
         try await client.put("x")
         let json = #"{"metadata":{"lines":"a\r\nSet-Cookie: b","a b":"1","é":"ü","plain":"50% ü"," ":" x "}}"#

@@ -154,7 +154,7 @@ import Testing
 
     // MARK: - Answers
 
-    @Test func `An object that says gzip and is none is sent as it is stored`() async throws {
+    @Test func `An object with the encoding gzip that is no gzip is sent unchanged`() async throws {
         let gateway = try GatewayClient.shared("no-gzip")
         for (name, text) in [("text", "no gzip"), ("empty", ""), ("long", String(repeating: "x", count: 300_000))] {
             let path = "/upload/storage/v1/b/\(gateway.bucket)/o?name=\(name)&contentEncoding=gzip"

@@ -71,7 +71,7 @@ import Testing
         #expect(try await gateway.send("PUT", url, bytes: other).status == 409)
     }
 
-    @Test func `Bytes that can no longer be compared are no success`() async throws {
+    @Test func `Bytes that can no longer be compared are an error`() async throws {
         let gateway = try GatewayClient.shared("gone-repeats")
         let url = try await session(gateway)
         _ = try await put(gateway, url, "hello", nil)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A session keeps to the size that its client has told`() async throws {
+    @Test func `A session keeps to the size that its client has announced`() async throws {
         let gateway = try GatewayClient.shared("told")
         let url = try await session(gateway)
         let (chunk, end) = (GatewayClient.chunk, GatewayClient.chunk.utf8.count)

@@ -102,7 +102,7 @@ import Testing
         try end(service)
     }
 
-    @Test func `Sessions beyond the bound, and expired ones, are gone from the disk, too`() async throws {
+    @Test func `Sessions beyond the bound, and expired ones, are removed from the disk, too`() async throws {
         let (service, base) = try service(["--max-upload-sessions", "5", "--max-upload-session-seconds", "3600"])
         var urls: [String] = []
         for number in 0..<20 {
@@ -117,7 +117,7 @@ import Testing
 
         let (later, other) = try self.service(["--max-upload-session-seconds", "1"])
         for url in urls {
-            // It expires while somebody asks.
+            // It expires during a request.
             var status = 200
             try await eventually {
                 status = try await upload(url.replacing(base, with: other), "upload", at: 0, [noise(1)[0]]).status
@@ -138,7 +138,7 @@ import Testing
         try end(last)
     }
 
-    @Test func `A session expires while nobody asks for it`() async throws {
+    @Test func `A session expires without requests for it`() async throws {
         let (service, base) = try service(["--max-upload-session-seconds", "1"])
         _ = try await session(base, "a")
         try await onThread {

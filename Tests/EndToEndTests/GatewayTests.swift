@@ -321,7 +321,7 @@ import Testing
             await call("reference/downloadURL", #"{"reference":"gs://b/inbox/new"}"#)["url"]?.string)
         #expect(try await send("GET", other).status == 200)
         #expect(try await send("GET", other + "0").status == 403)
-        // The emulator keeps its rules when it is reset; a test that begins anew has none.
+        // The emulator keeps its rules when it is reset; a test that starts again has none.
         #expect(try await send("POST", "\(base)/internal/reset").status == 200)
         #expect(try await send("GET", "\(base)/v0/b/b/o").status == 403)
         try await call("harness/reset")

@@ -244,7 +244,7 @@ import Testing
         #expect(try await gateway.names("").items == ["x"])
     }
 
-    @Test func `An object that is not there is named as Google names it`() async throws {
+    @Test func `A missing object is named as Google names it`() async throws {
         let gateway = try GatewayClient.shared("nothing")
         let text = "No such object: \(gateway.bucket)/a/b"
         for (method, path, body) in [
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `Links have the scheme that a proxy tells`() async throws {
+    @Test func `Links have the scheme that a proxy names`() async throws {
         let gateway = try GatewayClient.shared("proxy")
         let start = upload(gateway, "uploadType=resumable&name=x")
         for (proto, scheme) in [

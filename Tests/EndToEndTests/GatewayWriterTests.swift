@@ -6,7 +6,7 @@ import Testing
 
 /// A request that writes one object, by one of several writers that use the same name at the same time.
 private struct WriteRoute: Sendable, CustomTestStringConvertible {
-    /// What an answer says of the object. The size tells the writer.
+    /// What an answer says of the object. The size identifies the writer.
     struct Answer {
         let generation: String?
         let size: String?
@@ -171,7 +171,7 @@ private let routes: [WriteRoute] = [
 
     // MARK: - Moves
 
-    @Test func `A move onto its own name is refused, and the object stays`() async throws {
+    @Test func `A move onto its own name is refused, and the object is kept`() async throws {
         let gateway = try GatewayClient.shared("move-self")
         try await gateway.put("x")
         #expect(try await gateway.send("POST", "\(gateway.gcs)/x/moveTo/o/x").status == 400)
@@ -249,7 +249,7 @@ private let routes: [WriteRoute] = [
         }
     }
 
-    @Test func `A copy is answered although its target is deleted at once`() async throws {
+    @Test func `A copy is answered although its target is deleted immediately`() async throws {
         let gateway = try GatewayClient.shared("copy-delete")
         try await gateway.put("from", "hello")
         for _ in 0..<30 {

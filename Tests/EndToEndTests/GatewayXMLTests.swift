@@ -6,7 +6,7 @@ import Testing
 
 /// The XML API: lists, parts, sessions, conditions and errors at `/BUCKET` and `/BUCKET/NAME`.
 @Suite(.serialized, .watchdog(minutes: 10)) struct GatewayXMLTests {
-    /// The texts of all elements of a name, as they are written.
+    /// The unparsed texts of all elements of a name.
     private func all(_ element: String, _ text: String) -> [String] {
         text.split(separator: "<\(element)>", omittingEmptySubsequences: false).dropFirst().map {
             String($0.prefix { $0 != "<" })
@@ -101,7 +101,7 @@ import Testing
             + "</CompleteMultipartUpload>"
     }
 
-    @Test func `Parts become one object, and are seen by nobody before`() async throws {
+    @Test func `Parts become one object, and are invisible before`() async throws {
         let gateway = try GatewayClient.shared("xml-parts")
         let upload = try await start(
             gateway, "o",

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"delay":86400}"#, #"{"fail":{"httpStatus":503}}"#])
-    func `A request that waits for a clock that stands ends with the input`(effect: String) async throws {
+    func `A request that waits for a stopped clock ends with the input`(effect: String) async throws {
         let answers = try await answers([
             Self.stand, arm("list", effect), arm("send", effect), #""reference/list","params":\#(Self.list)"#,
             #""reference/putFile","params":{"reference":"gs://b/f","file":"\#(place.directory)/film"}"#,

@@ -45,7 +45,7 @@ import Testing
 
     private static let batch: HTTPHeaders = ["Content-Type": "multipart/mixed; boundary=B"]
 
-    @Test func `Heavy requests of the gateway hold no other client`() async throws {
+    @Test func `Heavy requests of the gateway do not delay other clients`() async throws {
         let gateway = try LiveGateway()
         let client = gateway.client
         for number in 0..<120 { try await client.put(text("a", 890) + "\(1000 + number)") }
@@ -88,7 +88,7 @@ import Testing
         try gateway.end()
     }
 
-    @Test func `The patterns of a folder hold no other client`() async throws {
+    @Test func `The patterns of a folder do not delay other clients`() async throws {
         let gateway = try LiveGateway()
         let folder = gateway.place.directory + "/folder"
         let deep = [folder] + [String](repeating: text("a", 240), count: 3)

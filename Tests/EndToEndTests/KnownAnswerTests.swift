@@ -2,7 +2,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// The service answers a read anew, or from what it knows. Nobody can tell the difference.
+/// The service answers a read from the engine, or from what it knows. The answers are equal.
 @Suite(.watchdog) struct KnownAnswerTests {
     private let place = Place()
 

@@ -35,7 +35,7 @@ import Testing
         #expect(await sh("$S put -h").text.contains("storage-rpc put "))
     }
 
-    @Test func `ls lists several references, each below its name, and goes on after one that is missing`() async {
+    @Test func `ls lists several references, each below its name, and continues after one that is missing`() async {
         #expect(await sh("put d/a e/b gs://other/x").status == 0)
         let listed = await sh("$S ls d none e/b gs://other 2>&1")
         #expect(listed.status == 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(await sh("$S ls -r d").text == "b.jpg\n")
     }
 
-    // MARK: - Plans and what is there
+    // MARK: - Plans and existing objects
 
     @Test(arguments: [
         ("rm -r d", "would remove gs://default-bucket/d/a\nwould remove gs://default-bucket/d/b\n"),
@@ -131,7 +131,7 @@ import Testing
             #"{"would":"move","source":"gs://default-bucket/d/a","target":"gs://default-bucket/e"}"# + "\n"
         ),
     ])
-    func `A dry run tells what would be done, and changes nothing`(words: String, told: String) async {
+    func `A dry run prints what would be done, and changes nothing`(words: String, told: String) async {
         #expect(await sh("put d/a d/b").status == 0)
         let before = await sh("$S stat 'd/*'").text
         #expect(await sh("$S \(words) --dry-run") == (0, told))
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: ["cp", "mv"])
-    func `With --no-clobber what is there stays, and is named`(verb: String) async throws {
+    func `With --no-clobber existing objects and files are skipped by name`(verb: String) async throws {
         #expect(await sh("put d/a d/b e/a").status == 0)
         let copied = await sh("$S \(verb) --no-clobber -r d/ e")
         #expect(copied.status == 0 && copied.text.contains("gs://default-bucket/e/a is there already: skipped"))
@@ -151,7 +151,7 @@ import Testing
         #expect(try await lines("$S \(verb) --no-clobber d/a e/a --json") == [["skipped": "gs://default-bucket/e/a"]])
     }
 
-    @Test func `rm -r of a bucket needs -y where nobody can be asked`() async {
+    @Test func `rm -r of a bucket needs -y without a terminal`() async {
         #expect(await sh("put a gs://other/b").status == 0)
         for bucket in ["gs://default-bucket", "gs://other"] {
             let refused = await sh("$S rm -r \(bucket) < /dev/null")
@@ -218,7 +218,7 @@ import Testing
         #expect(refused.status == 64 && refused.text.contains(hint), "\(refused.text)")
     }
 
-    @Test(arguments: ["cp", "mv"]) func `With --no-clobber a source that is not there is an error`(command: String)
+    @Test(arguments: ["cp", "mv"]) func `With --no-clobber a missing source is an error`(command: String)
         async
     {
         let place = Place()

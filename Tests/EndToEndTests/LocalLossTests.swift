@@ -28,7 +28,7 @@ import Testing
                 == "x300000\n2\n")
     }
 
-    @Test func `A service does not download into its own root, and does so elsewhere`() async throws {
+    @Test func `A service refuses downloads into its own root only`() async throws {
         let service = try place.listeningService()
         let caller = try place.connect()
         #expect(await sh("printf x | $S put -q - x --socket socket; ln -s root/objects link").status == 0)
@@ -62,7 +62,7 @@ import Testing
         #expect(await sh("$S get -q c out/a/ && $S get -q -r b out/ && cat out/a/c out/b/sub/x").text == "cb/sub/x")
     }
 
-    @Test func `What is in the way of a file of a tree stays, and the file is named`() async {
+    @Test func `An obstacle of a file of a tree is kept, and the file is named`() async {
         #expect(await sh("put d/a d/b/c d/e/f/g; mkdir -p out/d; echo kept > out/d/b").status == 0)
         let got = await sh("$S get -r d out/")
         #expect(got.status == 1 && got.text.contains("gs://default-bucket/d/b/c: "), "\(got.text)")
@@ -82,7 +82,7 @@ import Testing
         #expect(await sh("$S ls -r; rm tree/it; $S put -q -r tree t") == (0, "t/a\nt/link\n"))
     }
 
-    @Test func `A reader that goes away ends a command as it ends cat, without a message`() async {
+    @Test func `A reader that closes the pipe ends a command as it ends cat, without a message`() async {
         #expect(await sh("head -c 3000000 /dev/zero | $S put -q - big; put a b; mkfifo pipe").status == 0)
         #expect(await sh("$S cat -q big | head -c 1 > first; exit ${PIPESTATUS[0]}") == (141, ""))
         #expect(await sh("head -c 1 < pipe > first & $S get -q big pipe") == (141, ""))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["$R/storage.sqlite3", "$R/lock", "notes"])
-    func `A trace is not appended to a file that is no trace`(file: String) async {
+    func `A trace is appended to traces only`(file: String) async {
         #expect(await sh("put x; echo notes > notes; cp $R/storage.sqlite3 before").status == 0)
         let served = await sh("$S serve --trace \(file) < /dev/null")
         #expect(served.text.contains("it is there already, and is no trace"), "\(served.text)")

@@ -121,7 +121,7 @@ import Testing
 
     /// Each client asks for all of an object, and reads nothing of it.
     @Test(arguments: ["reference/getData", "downloadTask/read"])
-    func `Answers that many clients do not read take bounded memory together, and others go on`(
+    func `Answers that many clients do not read take bounded memory together, and others continue`(
         method: String
     ) async throws {
         try await onThread {

@@ -110,7 +110,7 @@ import Testing
     }
 }
 
-/// Reads the text format as strictly as it is defined.
+/// Reads the text format strictly by its definition.
 enum PrometheusReader {
     struct Malformed: Error { let line: String }
 

@@ -99,7 +99,7 @@ import Testing
         #expect(await sh("$S ls -r gs://other").text == "a\n")
     }
 
-    @Test func `The default bucket is there, and an emptied one, and put makes one`() async {
+    @Test func `The default bucket exists, and so does an emptied one, and put makes one`() async {
         #expect(await sh("$S ls; $S ls gs://default-bucket; $S rm -r -y gs://default-bucket").text == "0 removed\n")
         #expect(await sh("$S ls --bucket photos").status == 0)
         #expect(await sh("echo 1 > f; $S put -q f gs://new && $S ls gs://new").text == "f\n")
@@ -111,7 +111,7 @@ import Testing
 
     // MARK: - Dots
 
-    @Test func `Dots are no names in any form of a reference, unless it is exact`() async {
+    @Test func `Dots are refused as names in any form of a reference, unless it is exact`() async {
         #expect(await sh("touch f").status == 0)
         for name in ["..", "./q", "a/../b", "gs://b/..", "gs://b/./q", "gs://b/a/../b", "gs://b/.", "gs://b/./*"] {
             for words in ["put f", "ls", "rm", "cp x", "stat", "get -r"] {

@@ -32,14 +32,14 @@ import Testing
         #expect(await sh("$S get -q a /dev/null; test -c /dev/null").status == 0)
     }
 
-    @Test func `A pipe that nobody reads is waited for until a signal comes`() async throws {
+    @Test func `A command waits for a pipe without a reader until a signal comes`() async throws {
         let line =
             "mkfifo pipe; $S get -q a pipe --root new & await '[ -e new/lock ]'; kill -TERM $!; wait $!"
         #expect(await sh(line).status == 128 + SIGTERM)
         #expect(await sh("test -p pipe").status == 0)
     }
 
-    @Test func `Other places of the system are refused and stay as they are`() async throws {
+    @Test func `Other places of the system are refused and do not change`() async throws {
         let device = "is neither a file nor a pipe nor a terminal; an object is written to no other thing"
         let closed = "leads to a descriptor that is not open for writing"
         for (path, why) in [

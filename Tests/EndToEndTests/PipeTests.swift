@@ -39,7 +39,7 @@ import Testing
         #expect(await sh("$S ls; $S tasks -q").text == "")
     }
 
-    @Test func `Preconditions and the flag that keeps what is there hold for standard input`() async {
+    @Test func `Preconditions and the flag that skips existing objects hold for standard input`() async {
         #expect(
             await sh("put x; echo 2 | $S put - x --dry-run; $S cat x").text
                 == "would upload standard input to gs://default-bucket/x\nx")
@@ -61,7 +61,7 @@ import Testing
         #expect(await sh(line) == (0, "1\n1\n"))
     }
 
-    @Test func `A reader that goes away ends the command as a broken pipe`() async {
+    @Test func `A reader that closes the pipe ends the command with the status of a broken pipe`() async {
         let line = "head -c 5000000 /dev/zero | $S put -q - x; $S cat x | head -c 1 > /dev/null; echo ${PIPESTATUS[0]}"
         #expect(await sh(line) == (0, "141\n"))
     }

@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: remotes)
-    func `The same request with a key goes on with the task after a kill`(
+    func `The same request with a key joins the task after a kill`(
         engine: RestartableService.Engine
     ) async throws {
         try await RestartableService.run(engine) { program in
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: RestartableService.Engine.allCases)
-    func `A folder with a key goes on after a kill, and its key is free after the end`(
+    func `A folder with a key continues after a kill, and its key is free after the end`(
         engine: RestartableService.Engine
     ) async throws {
         try await RestartableService.run(engine) { program in

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `A retried upload that is killed at once is there again`() async throws {
+    @Test func `A retried upload that is killed immediately is restored`() async throws {
         try await RestartableService.run(.gcs) { program in
             try program.start()
             let task = try Self.failed(program)

@@ -48,7 +48,7 @@ import Testing
         #expect(ended.text == "0\n", "\(ended.text)")
     }
 
-    @Test func `A command that waits for its input delays no other one`() async throws {
+    @Test func `A command that waits for its input does not delay others`() async throws {
         let line = """
             printf x > f; mkfifo pipe; $S put -q - piped < pipe & P=$!; exec 8> pipe; printf a >&8
             $S put -q f other; $S ls; exec 8>&-; wait $P; $S ls; idle
@@ -66,7 +66,7 @@ import Testing
         #expect(told.text.hasPrefix("success"), "\(told.text)")
     }
 
-    @Test func `Commands and other clients use a service on stdio, which stays until they have left`() async throws {
+    @Test func `Commands and other clients use a service on stdio, which runs until they have left`() async throws {
         let line = """
             stdio --log-level info; printf x > f; $S put -q f a; $S ls
             echo '{"jsonrpc":"2.0","id":1,"method":"service/status"}' | $S --root $R | grep -o '"pid":'$H,
@@ -122,7 +122,7 @@ import Testing
         #expect(await sh(line).text == "0\n0\n0\n")
     }
 
-    @Test func `A command whose transfer another client pauses says so, and that it goes on`() async throws {
+    @Test func `A command whose transfer another client pauses says so, and when it continues`() async throws {
         let line = """
             truncate -s 20G large; $S put -q large large 2> said & P=$!
             await '$S tasks | grep -q running'
@@ -135,7 +135,7 @@ import Testing
         #expect(told.text.hasPrefix("1\n"), "\(told.text)")
     }
 
-    @Test func `A task goes on when its client leaves a service whose owner has left before`() async throws {
+    @Test func `A task continues when its client leaves a service whose owner has left before`() async throws {
         let line = """
             truncate -s 300M large; stdio --log-level info; mkfifo second; $S --root $R < second > answers 9>&- & P=$!
             exec 8> second; echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&8; await '[ -s answers ]'
@@ -195,7 +195,7 @@ import Testing
         #expect(text == "1\n1\n0\n0\n0\n" + String(repeating: told, count: 5) + "0\n", "\(said.text)")
     }
 
-    @Test func `An error of the start is that of the command`() async throws {
+    @Test func `An error of the start is the error of the command`() async throws {
         let link = await sh("mkdir other; mkdir -p $R; ln -s $PWD/other $R/objects; $S ls")
         #expect(link.status == 1 && link.text.hasPrefix("storage-rpc: The root "), "\(link.text)")
         #expect(link.text.split(separator: "\n").count == 1, "\(link.text)")

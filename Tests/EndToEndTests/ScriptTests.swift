@@ -15,7 +15,7 @@ import Testing
         return (outcome.status, outcome.text)
     }
 
-    @Test func `Packages are not made in place of files that are there`() async throws {
+    @Test func `Packages do not replace existing files`() async throws {
         let file = place.directory + "/kept"
         try Data("mine".utf8).write(to: URL(filePath: file))
         for path in [place.directory, file, ".", "kept"] {
@@ -28,7 +28,7 @@ import Testing
         #expect(try String(contentsOfFile: file, encoding: .utf8) == "mine")
     }
 
-    @Test func `A flag is no directory, and help is help`() async throws {
+    @Test func `A flag is not read as a directory, and --help shows the help`() async throws {
         for flag in ["--help", "-h"] {
             let help = await package(flag)
             #expect(help.status == 0 && help.text.contains("clients/package [DIR]"))

@@ -28,7 +28,7 @@ import Testing
     }
 
     /// Functions for `sh`, besides those of `Place`: `hold` starts a service that uses its root until `release`,
-    /// and that nobody else can reach.
+    /// and that no other process can reach.
     private static let functions =
         Place.functions + """
             hold() {
@@ -61,7 +61,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { !["tree", "root"].contains($0) }
     }
 
-    @Test func `A removal that was killed asks again before it goes on`() async throws {
+    @Test func `A removal that was killed asks again before it continues`() async throws {
         let killed = await sh(
             #"""
             mkdir d; for n in {1..600}; do echo $n > d/$n; done; $S put -q -r d d

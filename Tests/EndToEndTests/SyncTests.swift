@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// `sync`, and the flags of `put` and `get` that leave something out or go on with it. What is to be interrupted is `nice`:
+/// `sync`, and the flags of `put` and `get` that skip files or resume. What is to be interrupted is `nice`:
 /// on a busy machine it gets less time than the command that looks how far it is.
 @Suite(.watchdog) final class SyncTests {
     private let place = Place()
@@ -31,7 +31,7 @@ import Testing
         #expect(await sh("$S tasks").text.contains("have ended"), "a plan that was shown leaves no task")
     }
 
-    @Test func `With --delete objects stay whose names no file can have`() async {
+    @Test func `With --delete objects whose names no file can have are kept`() async {
         await made()
         let put = """
             for name in f/../x f/sub/.. f/$(printf %300s | tr ' ' n) f/$(printf %300s | tr ' ' n)/x; do
@@ -74,7 +74,7 @@ import Testing
         ("sync --delete gs://b/f /", "the whole machine"), ("sync d gs://b/f//", "ends with an empty name"),
         ("sync d gs://b/f --include '[z-a]'", "which stands for no character"), ("sync d", "sync takes SOURCE DEST"),
     ])
-    func `What cannot be meant is refused`(words: String, message: String) async {
+    func `Impossible combinations are refused`(words: String, message: String) async {
         await made()
         #expect(await sh("$S put -q d/a.txt gs://b/f/a.txt").status == 0)
         let refused = await sh("$S \(words)")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `With --no-clobber what is there stays, and is named`() async {
+    @Test func `With --no-clobber existing objects and files are skipped by name`() async {
         await made()
         #expect(await sh("$S put -q d/a.txt gs://b/a.txt && $S put -q d/b.jpg gs://b/c").status == 0)
         let put = await sh("$S put --no-clobber d/b.jpg gs://b/a.txt; $S cat gs://b/a.txt")
@@ -189,7 +189,7 @@ import Testing
         #expect(await sh("$S tasks --all --json | grep -c '\"files\"'").text == "0\n", "what was told is forgotten")
     }
 
-    @Test func `A resumed tree is told like one of a command`() async throws {
+    @Test func `A resumed tree is reported like one of a command`() async throws {
         let line = """
             mkdir d; truncate -s 400M d/large; echo 1 > d/a; nice $S put -r d t --progress lines 2> told & P=$!
             await '$S tasks | grep -q "running *[1-9][0-9]*% *of [0-9.]* MiB"'; kill -INT $P; wait $P
@@ -279,7 +279,7 @@ import Testing
             """
         let mixed = await sh(line)
         #expect(mixed.text.hasPrefix("1\n./u/u/v\n./u/z\n"), "\(mixed)")
-        // What is left out stays, and so does its directory with all that is in it.
+        // An excluded file is not deleted, nor is its directory with all that is in it.
         #expect(await sh("rm two/d; mkdir -p two/d/e; touch two/d/keep.txt two/d/e/x two/d/old").status == 0)
         for line in ["true", "rm two/d/keep.txt; ln -s x two/d/e/link"] {
             let refused = await sh("\(line); $S sync --delete --exclude keep.txt gs://b two; ls two/d/old two/d/e/x")

@@ -3,7 +3,7 @@ import JSONText
 import TestSupport
 import Testing
 
-/// Names with escape sequences: a terminal gets them escaped, a pipe as they are.
+/// Names with escape sequences: a terminal gets them escaped, a pipe unchanged.
 @Suite(.watchdog) struct TerminalTests {
     private static let evil = "a\u{1B}]0;x\u{7}\u{9B}2J\u{202E}gpj.\u{7F}\u{2066}\u{85}é👩‍👧"
     private static let shown = #"a\u{1b}]0;x\u{7}\u{9b}2J\u{202e}gpj.\u{7f}\u{2066}\u{85}é👩‍👧"#

@@ -9,7 +9,7 @@ import Storage
 @testable import Roots
 @testable import Database
 
-/// A root with some dozen objects, whose database is written anew for each input, and then damaged.
+/// A root with some dozen objects, whose database is written again for each input, and then damaged.
 final class DamagedRoot {
     let root: StorageRoot
     let objectFiles: ObjectFiles
@@ -17,7 +17,7 @@ final class DamagedRoot {
     private(set) var objects: [Reference: [UInt8]] = [:]
     private var files: [String: [UInt8]] = [:]
     private(set) var template: [UInt8] = []
-    /// What was stored since, and the write-ahead log that tells of it.
+    /// The objects stored since, and the write-ahead log that has them.
     private(set) var latest: [Reference: [UInt8]] = [:]
     private(set) var log: [UInt8] = []
 

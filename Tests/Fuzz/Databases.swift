@@ -63,7 +63,7 @@ private func check(_ database: Database, _ mayLose: Bool) {
     checkWrites(database)
 }
 
-/// What the log alone tells of is there whole, or not at all.
+/// An object that only the log has is complete, or missing.
 private func checkLatest(_ database: Database) {
     for (reference, bytes) in place.latest {
         switch read(reference, database) {
@@ -74,7 +74,7 @@ private func checkLatest(_ database: Database) {
     }
 }
 
-/// No number of a file that is there can be given to another one.
+/// The number of an existing file cannot be given to another one.
 private func checkNumbers(_ database: Database) {
     guard case .success(true) = trying({ try database.isSound() }) else { return }
     place.objectFiles.forEachBatch(100) { numbers in
@@ -187,7 +187,7 @@ private func checkWrites(_ database: Database) {
     }
 }
 
-/// What went wrong, as those who asked hear of it.
+/// The error, as the callers receive it.
 private func trying<Value>(_ body: () throws -> Value) -> Result<Value, StorageError> {
     do {
         return .success(try body())

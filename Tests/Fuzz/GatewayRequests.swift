@@ -37,7 +37,7 @@ private let place: GatewayPlace = onLoop {
         let directory = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         engine = try EmbeddedBackend(StorageRoot("\(directory)/gateway-\(getpid())"), time: .system) { _ in }
         try await engine.open()
-        // A quota adds what clients say to what is there.
+        // A quota adds the announced sizes to those of the existing objects.
         transfers = Transfers(
             backend: HarnessBackend(engine, SpaceLedger(buckets: nil, quota: .max), nil),
             persistence: TaskPersistence(engine.taskStore, isEngines: true) { fail($0) },
@@ -80,7 +80,7 @@ private let place: GatewayPlace = onLoop {
         return request
     }
 
-    /// What is listed is there, whole. Then all of it goes.
+    /// Each listed object is complete. Then all objects are deleted.
     func check() async {
         do {
             for bucket in try await engine.buckets() {

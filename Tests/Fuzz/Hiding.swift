@@ -1,6 +1,6 @@
 import Secrets
 
-/// A secret that is known is shown by no text, whatever stands around it and however it is encoded.
+/// A known secret is hidden in any text, in any encoding.
 @Sendable func fuzzHiding(_ input: UnsafeRawBufferPointer) {
     var feed = Feed(input)
     let secret = "Kq7-Lx2Mz9b_04~"

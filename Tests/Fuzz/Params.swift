@@ -9,7 +9,7 @@ import Transfers
 @testable import JSONRPC
 @testable import Methods
 
-/// A call is taken, or refused with a code and words that a client can use; a param that nobody knows is always refused,
+/// A call is accepted, or refused with a code and words that a client can use; an unknown param is always refused,
 /// but by `initialize`, which takes whatever clients of other protocols say.
 @Sendable func fuzzParams(_ input: UnsafeRawBufferPointer) {
     var feed = Feed(input)

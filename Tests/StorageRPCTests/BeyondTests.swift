@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `Changes are told while somebody listens`() async throws {
+    @Test func `Changes are delivered while a loop runs`() async throws {
         try await ClientFixture.with(flags: []) { fixture in
             let changes = try await fixture.root.child("in").changes()
             let a = fixture.root.child("in/a")
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `Tasks of an earlier process are there, paused, until they are resumed`() async throws {
+    @Test func `Tasks of an earlier process are listed, paused, until they are resumed`() async throws {
         let fixture = try ClientFixture()
         let held = try await fixture.heldUpload()
         _ = try await fixture.storage.ask(StorageCalls.ServiceStop())

@@ -76,7 +76,7 @@ final class ClientFixture: Sendable {
     }
 }
 
-/// What handlers have heard, in their order. Sound: guarded by `lock`.
+/// What handlers have received, in their order. Sound: guarded by `lock`.
 final class Heard: @unchecked Sendable {
     private let lock = NSLock()
     private var all: [StorageTaskStatus] = []

@@ -81,7 +81,7 @@ import Testing
         #expect(upload.snapshot.status.rawValue >= StorageTaskStatus.pause.rawValue)
     }
 
-    @Test func `A private service that serves others goes on after the close`() async throws {
+    @Test func `A private service that serves others continues after the close`() async throws {
         let fixture = try ClientFixture(flags: [])
         let service = try await fixture.storage.ask(StorageCalls.ServiceStatus()).pid
         let other = Storage.storage(
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `Clients of one process share a connection, and on a socket the service goes on without them`()
+    @Test func `Clients of one process share a connection, and on a socket the service continues without them`()
         async throws
     {
         try await ClientFixture.with { fixture in

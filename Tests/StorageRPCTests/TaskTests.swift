@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `Handlers that are added on the callback queue after the start hear of all events`() async throws {
+    @Test func `Handlers that are added on the callback queue after the start receive all events`() async throws {
         try await ClientFixture.with { fixture in
             let heard = Heard()
             fixture.queue.sync {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A task that nobody holds runs to its end, and is released then`() async throws {
+    @Test func `A task without a reference runs to its end, and is released then`() async throws {
         try await ClientFixture.with { fixture in
             weak var weakTask: StorageUploadTask?
             let heard = Heard()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `A thousand tasks run at once`() async throws {
+    @Test func `A thousand tasks run concurrently`() async throws {
         try await ClientFixture.with(flags: []) { fixture in
             let heard = Heard()
             let tasks = (0..<1000).map { number in
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `A cancelled loop over snapshots throws, and the task goes on`() async throws {
+    @Test func `A cancelled loop over snapshots throws, and the task continues`() async throws {
         try await ClientFixture.with { fixture in
             let task = try await fixture.heldUpload()
             for isEarly in [true, false] {
@@ -316,7 +316,7 @@ import Testing
         }
     }
 
-    @Test func `A failed upload is retried, and observed anew`() async throws {
+    @Test func `A failed upload is retried, and observed again`() async throws {
         try await ClientFixture.with { fixture in
             fixture.storage.maxUploadRetryTime = 0
             try await fixture.arm(.init(fail: .init(httpStatus: 503)))
@@ -327,7 +327,7 @@ import Testing
         }
     }
 
-    @Test func `Observers that are added at any moment hear of the end`() async throws {
+    @Test func `Observers that are added at any moment receive the end`() async throws {
         try await ClientFixture.with { fixture in
             let heard = Heard()
             for number in 0..<200 {

@@ -3,7 +3,7 @@ import Storage
 
 extension Backend {
     /// Uploads to the end, without a queue. Rests take no time but use up the retry time; without any, a failure is the
-    /// outcome at once.
+    /// outcome immediately.
     ///
     /// `between` is called before each step is carried out.
     package func run(

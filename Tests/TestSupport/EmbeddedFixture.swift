@@ -96,7 +96,7 @@ package struct EmbeddedFixture: EngineFixture {
 
     package init() async throws { try await self.init(time: .system) }
 
-    /// With a clock that nobody moves, downloads tell what has arrived on the thread that writes it, and nowhere else.
+    /// With a clock that stands still, only the thread that writes a download reports what has arrived.
     package init(
         time: TimeSource = .system, complain: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws {

@@ -38,7 +38,7 @@ package final class FixtureServer: Sendable {
         sockets.end()
     }
 
-    /// A port on which nobody listens, bound so that nobody else will.
+    /// A port without a listener, bound so that no other process can listen.
     package static func silentPort() throws -> (socket: Int32, port: UInt16) { try bound() }
 
     private static func listen(_ backlog: Int32) throws -> (Int32, UInt16) {
@@ -63,7 +63,7 @@ package final class FixtureServer: Sendable {
     }
 }
 
-/// The sockets of a server's connections, so that whoever waits at one of them can be sent home.
+/// The sockets of a server's connections, so that a wait at one of them can be ended.
 final class OpenSockets: Sendable {
     private let state = Mutex((sockets: Set<Int32>(), hasEnded: false))
 

@@ -20,7 +20,7 @@ package final class InMemoryTaskStore: TaskRecordStore {
     private let state: Mutex<State>
     /// Tasks that have a record of their end now, in the order in which they got it.
     package let ends = Mail<String>()
-    /// A call that waits until it may go on.
+    /// A call that waits until it may continue.
     package let stalled = Mail<Void>()
 
     package init() { state = Mutex(State()) }
@@ -47,7 +47,7 @@ package final class InMemoryTaskStore: TaskRecordStore {
     package var keeps: Int { state.withLock { $0.keeps } }
     /// How often the records of tasks that have ended were read.
     package var readsOfEnded: Int { state.withLock { $0.readsOfEnded } }
-    /// How many calls wait until it may go on.
+    /// How many calls wait until they may continue.
     package var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Whatever is asked of it fails with this.

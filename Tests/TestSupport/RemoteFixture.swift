@@ -83,7 +83,7 @@ package struct S3Fixture: RemoteFixture {
     }
 }
 
-/// A clock whose sleeps return at once.
+/// A clock whose sleeps return immediately.
 package struct HurriedClock: Clock {
     package let now = ContinuousClock.now
     package let minimumResolution = Duration.nanoseconds(1)

@@ -48,7 +48,7 @@ package final class ScriptedBackend: Backend {
         self.remove = remove
     }
 
-    /// Those whose session nobody has taken yet.
+    /// The uploads whose session has not been taken yet.
     package var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
 
     /// The session of the next upload that was begun.
@@ -218,7 +218,7 @@ package final class ScriptedSession: TransferSession {
     package func park() { state.withLock { $0.parks += 1 } }
     package func discard() { state.withLock { $0.discards += 1 } }
 
-    /// What the next process is told.
+    /// What the next process gets.
     package var mark: String? {
         get { marked.withLock { $0 } }
         set { marked.withLock { $0 = newValue } }
@@ -286,7 +286,7 @@ package final class ScriptedDownload: TransferSession {
 
     package func discard() { state.withLock { $0.discards += 1 } }
 
-    /// What the next process is told.
+    /// What the next process gets.
     package var mark: String? {
         get { marked.withLock { $0 } }
         set { marked.withLock { $0 = newValue } }

@@ -14,11 +14,11 @@ package final class ServiceProcess {
     private static let oneAtATime = Mutex(())
     private let log: Int32
     package let id: pid_t
-    /// What it has written to stderr, as far as somebody waited for it.
+    /// What it has written to stderr, as far as a test has waited for it.
     package private(set) var logged = ""
     private var status: Int32?
 
-    /// The executable that lies beside the tests.
+    /// The executable beside the tests.
     package static var program: String {
         (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
             .map { ($0 as NSString).deletingLastPathComponent + "/storage-rpc" } ?? "storage-rpc"

@@ -34,7 +34,7 @@ private final class ThreadPerJob: TaskExecutor {
     }
 }
 
-/// Runs the body for all elements at once: what waits for a limit of real time does not wait for the others, too.
+/// Runs the body for all elements concurrently, so that waits for limits of real time do not add up.
 package func forEachAtOnce<Element: Sendable>(
     _ elements: [Element], _ body: @escaping @Sendable (Element) async throws -> Void
 ) async throws {

@@ -47,7 +47,7 @@ package final class TokenServer: Sendable {
     package var url: String { "http://127.0.0.1:\(port)/token" }
     package var requests: [Request] { seen.withLock { $0 } }
 
-    /// - Parameter answer: told how many requests came before, too; runs on the connection's own thread.
+    /// - Parameter answer: its param also has the number of requests before; runs on the connection's own thread.
     package init(_ answer: @escaping @Sendable (Request, Int) -> Answer) throws {
         let (listener, port) = try FixtureServer.silentPort()
         (self.listener, self.port) = (listener, port)
@@ -70,7 +70,7 @@ package final class TokenServer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// A place where nobody listens, and nobody else will as long as the socket is open.
+    /// An address without a listener, and without another one as long as the socket is open.
     package static func silent() throws -> (socket: Int32, url: String) {
         let (socket, port) = try FixtureServer.silentPort()
         return (socket, "http://127.0.0.1:\(port)/token")

@@ -1,7 +1,7 @@
 import JSONText
 import Foundation
 
-/// A conversation with the service as it lies in `protocol/transcripts`: what is said, and what must be heard.
+/// A conversation with the service, a file of `protocol/transcripts`: what is sent, and what must be received.
 package struct Transcript: Sendable {
     package enum Step: Sendable {
         /// One message, framed as the transcript says.
@@ -109,7 +109,7 @@ package enum TranscriptDepth: String, CaseIterable, Sendable {
 extension Transcript: CustomStringConvertible {
     package var description: String { name }
 
-    /// The one that a page in Markdown tells, in blocks of the language `io`.
+    /// The transcript of a page in Markdown, in blocks of the language `io`.
     package init(told page: String) throws {
         var isTold = false
         let lines = try String(contentsOfFile: page, encoding: .utf8).split(
@@ -121,7 +121,7 @@ extension Transcript: CustomStringConvertible {
         try self.init((page as NSString).lastPathComponent, lines.joined(separator: "\n"))
     }
 
-    /// All that lie in a directory, by name.
+    /// All files of a directory, by name.
     package static func all(in directory: String) throws -> [Transcript] {
         try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".io") }.sorted().map {
             try Transcript($0, String(contentsOfFile: directory + "/" + $0, encoding: .utf8))

@@ -7,7 +7,7 @@ import JSONRPC
 /// One service, started for one transcript.
 package protocol TranscriptStage: AnyObject {
     func connect(_ framing: WireFraming) throws -> WireClient
-    /// Starts the service anew on what it has stored. Its connections have ended.
+    /// Starts the service again on the same root. Its connections have ended.
     func restart() throws
     /// `exit` ends the service: else only the connection.
     var endsWithItsClient: Bool { get }
@@ -21,7 +21,7 @@ extension TranscriptStage {
     package var endsWithItsClient: Bool { true }
 }
 
-/// Plays a transcript: says what is to be said, and compares what is heard.
+/// Plays a transcript: sends its messages, and compares the received ones.
 package final class TranscriptPlayer {
     package struct Failure: Error, CustomStringConvertible { package var description: String }
 
@@ -41,7 +41,7 @@ package final class TranscriptPlayer {
         (self.transcript, self.stage, self.files, self.check) = (transcript, stage, files, check)
     }
 
-    /// Plays on a thread of its own, for what waits here blocks. `check` sees every message that is said or heard.
+    /// Plays on a thread of its own, since its waits block. `check` gets every message that is sent or received.
     package static func play(
         _ transcript: Transcript,
         check: @escaping @Sendable (_ said: Bool, JSON) throws -> Void = { _, _ in },

@@ -23,7 +23,7 @@ package struct ContractDocument: Sendable {
     package var requests: [JSON] { json["x-requests"]?.array ?? [] }
     package var errors: [JSON] { json["x-errors"]?.array ?? [] }
 
-    /// What `#/a/b` leads to.
+    /// The target of `#/a/b`.
     package func resolve(_ reference: String) -> JSON? {
         guard reference.hasPrefix("#/") else { return nil }
         return reference.dropFirst(2).split(separator: "/").reduce(json) { $0?[String($1)] }
@@ -100,7 +100,7 @@ package final class ContractWatch: Sendable {
 
     package init(_ document: ContractDocument) { self.document = document }
 
-    /// Throws where a message that was heard is not as announced.
+    /// Throws if a received message does not match its schema.
     package func look(_ said: Bool, _ message: JSON) throws {
         for message in message.array ?? [message] {
             if said {

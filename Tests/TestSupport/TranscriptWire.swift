@@ -41,7 +41,7 @@ package final class WireClient {
 
     private var inputIsOver = false
 
-    /// The service hears that nothing more comes.
+    /// The service receives the end of the input.
     package func endInput() {
         guard !inputIsOver else { return }
         inputIsOver = true

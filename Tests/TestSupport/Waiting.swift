@@ -115,7 +115,7 @@ package final class Waiter<Value: Sendable>: Sendable {
     }
 }
 
-/// Waits until somebody resumes the waiter that `register` receives. Throws as `until` does. Stays on the actor of the
+/// Waits until the waiter that `register` receives is resumed. Throws as `until` does. Stays on the actor of the
 /// caller: between the resumption and the caller's next line nothing else of that actor is awaited.
 package func withWaiter<Value: Sendable>(
     isolation: isolated (any Actor)? = #isolation,

@@ -12,7 +12,7 @@ package final class Wire: Sendable {
 
     private let server: Mutex<Descriptor?>
 
-    /// A socket that takes at once from the service what it takes by default, as little as the system allows, or up to
+    /// A socket that takes immediately from the service what it takes by default, as little as the system allows, or up to
     /// 4 MiB.
     package init(isNarrow: Bool = false, isWide: Bool = false) {
         var ends: [Int32] = [-1, -1]

@@ -215,7 +215,7 @@ which `jsonrpc-request' leaves unread."
           (or (storage-rpc--files (storage-rpc-transfer-snapshot transfer)) "")))
 
 (defun storage-rpc--mark (transfer)
-  "Return an arrow that tells where the bytes of TRANSFER go."
+  "Return an arrow that shows where the bytes of TRANSFER go."
   (let ((kind (or (plist-get (storage-rpc-transfer-snapshot transfer) :kind) (storage-rpc-transfer-kind transfer))))
     (if (member kind '("download" "write")) "↓" "↑")))
 
@@ -271,7 +271,7 @@ which `jsonrpc-request' leaves unread."
       (funcall (storage-rpc-transfer-then transfer) (storage-rpc-transfer-snapshot transfer)))))
 
 (defun storage-rpc--fail (transfer failure)
-  "End TRANSFER with FAILURE, an error object that no event has told of."
+  "End TRANSFER with FAILURE, an error object that came without an event."
   (storage-rpc--show transfer `(:status "failure" :error ,failure ,@(storage-rpc-transfer-snapshot transfer))))
 
 (defun storage-rpc--running ()

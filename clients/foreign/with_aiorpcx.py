@@ -49,7 +49,7 @@ async def connect(flags, hear, ask):
         async with connect_us(path, session_factory=Session, framer=NewlineFramer()) as session:
             session.hear, session.ask = hear, ask
             yield Aiorpcx(session)
-        service.stdin.close()  # It goes on after the good-bye of one client.
+        service.stdin.close()  # It continues after the end of one client.
         assert await service.wait() == 0
 
 

@@ -1,18 +1,28 @@
-/** Uploads a file and shows how it goes; Ctrl-C cancels: `node example.js FILE REFERENCE`. */
-import { Storage } from "storage-rpc-client";
+/**
+ * Uploads a file and shows how it goes: `node example.mjs FILE REFERENCE`. Ctrl-C pauses the upload, as does a kill; the
+ * same command resumes it.
+ */
+import { ProgressBar, Storage } from "storage-rpc-client";
 
 const [file, place] = process.argv.slice(2);
 const storage = await Storage.spawn();
-const interrupted = new AbortController();
-process.once("SIGINT", () => interrupted.abort());
+const reference = storage.reference(place);
+const bar = new ProgressBar();
+process.once("SIGINT", () => {
+  bar.close();
+  console.error("paused; the same command resumes the upload");
+  process.exit(130);
+});
 
-const task = storage.reference(place).putFile(file, { signal: interrupted.signal });
+const task = reference.putFile(file, { key: `${file} to ${reference}`, onProgress: bar.show });
 try {
-  for await (const { status, progress } of task) {
-    console.log(status, `${progress.completedUnitCount} of ${progress.totalUnitCount} bytes`);
-  }
-  console.log(await task.wait());
+  await task.started();
+  if (task.continued) console.error(`resuming ${file}`);
+  const { size, md5Hash } = await task.wait();
+  bar.close();
+  console.log(`${reference}: ${size} bytes, MD5 ${md5Hash}`);
 } catch (error) {
+  bar.close();
   console.error(`${error.reason}: ${error.message}`);
   process.exitCode = 1;
 }

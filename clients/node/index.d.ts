@@ -44,13 +44,27 @@ export interface RequestOptions {
 export interface SessionOptions {
   /** The bucket of paths; by default that of the service. */
   bucket?: string;
+  /**
+   * Whether the tasks that this session has started or resumed pause when it ends early: by Ctrl-C, `process.exit`, an
+   * uncaught exception or a kill, or by `close({ drain: false })`. Otherwise they continue while the service does. By
+   * default the tasks of a private service pause, and those of one that is shared, or on a socket, continue. A program
+   * that is run again resumes them with the same `key`: see `putFile`.
+   */
+  pausesTasks?: boolean;
   onRefreshToken?: RefreshToken;
 }
 
 export interface SpawnOptions extends SessionOptions {
   /** By default $STORAGE_RPC, else that of an installed package, else `storage-rpc` on the PATH. */
   program?: string;
-  /** Flags of the service, such as `["--root", "/srv/objects"]`; `storage-rpc --help` lists them. */
+  /** Where the objects are: this disk (default), Firebase Storage, Google Cloud Storage, or a server of S3. */
+  engine?: "embedded" | "firebase" | "gcs" | "s3";
+  /** The URL of another server of the engine. */
+  endpoint?: string;
+  /**
+   * More flags of the service, such as `["--root", "/srv/objects"]` or `["--service-account", "key.json"]`; `storage-rpc
+   * help storage` and `help credentials` list them.
+   */
   args?: readonly string[];
   /** Added to the environment of this process. */
   env?: { readonly [name: string]: string | undefined };
@@ -117,9 +131,9 @@ export class Storage extends StorageMethods {
   ): Promise<any>;
 
   /**
-   * Ends the session, and a child process too, unless it serves others: after its running tasks, or with
-   * `drain: false` at once. Resolves after its end. A service that is shared or on a socket continues with its tasks; requests that it
-   * has not answered within three seconds fail.
+   * Ends the session. First waits for the running tasks of a private service; with `drain: false` it waits for nothing,
+   * and these tasks pause. The service ends, too, once it has no other clients. A service that is shared, or on a socket,
+   * continues with its tasks, which `pausesTasks` changes; requests that it has not answered within three seconds fail.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -164,8 +178,12 @@ export interface UploadOptions extends TaskOptions {
 
 export interface KeyOptions {
   /**
-   * A name for the task: while one with this key is unfinished, the same call joins it, and its first snapshot has
-   * `continued`.
+   * A name for the task, with which a program that is run again resumes it: while a task with this key is unfinished, the
+   * same call joins it, also after a kill, and resumes it if it is paused. `continued` of the task is then true.
+   *
+   *     const task = storage.reference("long.mp4").putFile("long.mp4", { key: "long film" });
+   *     await task.started();
+   *     if (task.continued) console.log("resuming");
    */
   key?: string;
 }
@@ -200,7 +218,7 @@ export interface DeleteAllOptions extends TaskOptions<FolderSnapshot>, KeyOption
   exclude?: readonly string[];
   /** Must be true for the root of a bucket. */
   everything?: boolean;
-  /** Changes nothing; `items()` of the task tells what would be done. */
+  /** Changes nothing; `items()` of the task lists what would be done. */
   dryRun?: boolean;
   /** The most files at a time, 1 to 64. */
   atOnce?: number;
@@ -344,6 +362,9 @@ declare class Task<S, Outcome> extends TaskMethods {
   /** Unique across restarts of the service; undefined until the task has started. */
   readonly id: string | undefined;
 
+  /** Whether the request has joined the unfinished task with its `key`; false until the task has started. */
+  readonly continued: boolean;
+
   /** The id, once the service has created the task. */
   started(): Promise<string>;
 
@@ -352,9 +373,9 @@ declare class Task<S, Outcome> extends TaskMethods {
   /** Continues the task. False if its state does not allow it. */
   resume(): Promise<boolean>;
   /**
-   * Ends the wait after a failure at once. A task that has failed with an error that may pass runs again, from its
-   * beginning, one over a folder with what has failed: its listeners hear of it again, and `wait` is for its new end;
-   * the callbacks of `observe` must be added again. False if the task cannot be retried.
+   * Ends the wait after a failure immediately. A task that has failed with a retryable error runs again: a file from its
+   * beginning, a folder with its failed files. Its listeners then receive its events, and `wait` is for its new end; the
+   * callbacks of `observe` must be added again. False if the task cannot be retried.
    */
   retry(): Promise<boolean>;
   /** Resolves once the task has ended. False if it had ended before, or completes at that moment. */
@@ -367,7 +388,7 @@ declare class Task<S, Outcome> extends TaskMethods {
    */
   wait(options?: RequestOptions): Promise<Outcome>;
 
-  /** Adds an observer; resolves to its handle. Calls it at once if the status matches the state of the task. */
+  /** Adds an observer; resolves to its handle. Calls it immediately if the status matches the state of the task. */
   observe(status: Status, callback: Observer<S>): Promise<string>;
   /** Stops calls of its callback. False if there is no such observer. */
   removeObserver(handle: string): Promise<boolean>;

@@ -175,7 +175,7 @@ def watch(over: threading.Event, patience: float, running: Running) -> None:
 
 
 def show_held(item: pytest.Item, space: Space) -> bool:
-    """Tells why a test may not go on. Whether it tells something."""
+    """Prints why a test may hang. Whether it prints something."""
     with contextlib.suppress(StorageError), Storage(socket=space.socket, timeout=PATIENCE) as session:
         lines = held(session)
         for line in [f"{item.nodeid} still runs:", *lines] if lines and STDERR else []:

@@ -114,7 +114,7 @@ def AnUploadIsPausedResumedAndCancelled()
   AwaitSaid('huge: paused at \d\+ %')
   assert_match('^↑\d\+% paused$', storage_rpc#Status())
   StorageResume
-  Await(() => storage_rpc#Status() =~ '\d%$', 'that it goes on')
+  Await(() => storage_rpc#Status() =~ '\d%$', 'that it resumes')
   StorageCancel
   AwaitSaid('upload of huge failed: cancelled (-13040)')
   StorageCancel
@@ -214,7 +214,7 @@ def WhatAnEarlierSessionHasLeftIsFollowedWhenItIsResumed()
   [$XDG_DATA_HOME, $STORAGE_RPC] = [directory, fnamemodify($STORAGE_RPC, ':p')]
   const service = job_start([$STORAGE_RPC, 'serve', '--shared', '--stdio', '--harness', '--root', $'{directory}/storage-rpc'],
     {err_io: 'null'})
-  # Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+  # Its answer on stdout means that it listens: the socket is opened before stdin is read.
   ch_sendraw(service, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"service/ping\"}\n")
   assert_match('pong', ch_readraw(service, {timeout: 60000}))
   Hold()

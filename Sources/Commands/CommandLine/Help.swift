@@ -68,7 +68,7 @@ package enum Help {
     }
 
     private static let missingPages = UsageError(
-        message: "this program has no documentation beside it; packages install it in share/doc/storage-rpc")
+        message: "the pages are not beside this program: use that of a package, or of a checkout, in its .build")
 
     private static let texts = ["copying": copying, "patterns": patterns]
     private static var groups: [FlagGroup] { [FlagGroup.metadata] + FlagGroup.shared }

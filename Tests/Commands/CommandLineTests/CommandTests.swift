@@ -28,7 +28,9 @@ import Testing
         #expect(page.hasPrefix("storage-rpc ls"))
     }
 
-    @Test func `The value of a flag is no command, and without a command the flags are those of a service`() throws {
+    @Test func `The value of a flag is not read as a command, and without a command the flags are those of a service`()
+        throws
+    {
         for (words, root) in [
             (["--root", "ls"], "ls"), (["--root", "put", "--harness"], "put"), (["--root=cp"], "cp"),
         ] {

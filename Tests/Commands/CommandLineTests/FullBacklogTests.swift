@@ -16,7 +16,7 @@ import Testing
         try await onThread { try withTemporaryDirectory { try body(StoppedListener($0 + "/socket")) } }
     }
 
-    @Test func `A full backlog is told by all that look for a service that runs`() async throws {
+    @Test func `Each command that looks for a running service reports a full backlog`() async throws {
         try await withListener { listener in
             let path = listener.path
             try listener.fill(within: Self.limit)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A backlog that is full after the first answer is told, too`() async throws {
+    @Test func `A backlog that is full after the first answer is reported, too`() async throws {
         try await withListener { listener in
             let accepted = Thread {
                 _ = try? listener.answer { try listener.fill(within: Self.limit) }

@@ -32,7 +32,7 @@ import Testing
         #expect(lines[0].contains("29%"))
     }
 
-    @Test func `A single file has no count, and nothing is said of what is not known`() {
+    @Test func `A single file has no count, and unknown numbers are left out`() {
         var report = ProgressReport()
         report.allFiles = 1
         report.bytes = 5

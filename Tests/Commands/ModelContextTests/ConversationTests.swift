@@ -20,7 +20,7 @@ import Testing
             }
         }
 
-        /// The messages that a line is answered with at once.
+        /// The messages that answer a line immediately.
         func say(_ line: String) -> [JSON] {
             said = []
             Array(line.utf8).withUnsafeBytes { conversation?.receive($0) }
@@ -116,7 +116,7 @@ import Testing
         (#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, -32602, 1),
         (#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, nil), ("[]", -32600, nil),
     ])
-    func `A message that is none is answered with an error, and ends nothing`(line: String, code: Int64, id: JSON?) {
+    func `A malformed message is answered with an error, and ends nothing`(line: String, code: Int64, id: JSON?) {
         let client = Client()
         let answers = client.say(line)
         #expect(answers.count == 1 && answers[0]["error"]?["code"]?.number?.int64 == code, "\(answers)")

@@ -79,8 +79,7 @@ import Tracing
 
     private let busy = #"{"code":-13000,"message":"Busy.","data":{"name":"unknown","httpStatus":503}}"#
 
-    @Test func `The service tells the states of a task that no client observes, and what a slow one waited for`() throws
-    {
+    @Test func `The trace has the states of a task that no client observes, and what a slow one waited for`() throws {
         let lines = [
             Self.head,
             said(
@@ -107,7 +106,7 @@ import Tracing
         #expect(try !timeline(lines) { $0.task = "none" }.contains("picture.jpg waited"))
     }
 
-    @Test func `A message that is older than the last state that the service told adds no state`() throws {
+    @Test func `A message that is older than the last state that the service wrote adds no state`() throws {
         func event(_ at: Double, _ completed: Int) -> String {
             said(
                 at, "service",

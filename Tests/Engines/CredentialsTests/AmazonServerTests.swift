@@ -121,7 +121,7 @@ import Testing
         #expect(error.message.contains(reason) && !error.message.contains("sess10n"), "\(error.message)")
     }
 
-    @Test func `A missing metadata service fails at once, and says where keys are looked for`() async throws {
+    @Test func `A missing metadata service fails immediately, and the error says where keys are sought`() async throws {
         let (socket, url) = try TokenServer.silent()
         defer { close(socket) }
         let error = try await failure(

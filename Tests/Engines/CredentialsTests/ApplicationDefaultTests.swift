@@ -116,7 +116,7 @@ import Testing
         #expect(error.httpStatus == 404 && error.message.contains("this machine has no service account"))
     }
 
-    @Test func `A missing metadata server fails at once`() async throws {
+    @Test func `A missing metadata server fails immediately`() async throws {
         let (socket, url) = try TokenServer.silent()
         defer { close(socket) }
         let host = String(url.dropFirst("http://".count).prefix { $0 != "/" })

@@ -74,7 +74,7 @@ import Testing
         try await fill(token("a"))
     }
 
-    @Test func `A cancelled caller stops waiting at once, and the others continue`() async throws {
+    @Test func `A cancelled caller stops waiting immediately, and the others continue`() async throws {
         let (one, other) = (ask(), ask())
         let fetch = try await fetches.next()
         try await until { cache.current?.waiting == 2 }

@@ -79,7 +79,7 @@ import Testing
         let outcome = await run(
             "exec 5> \(pipe); echo >&5; trap '' TERM; sleep 1000 & sleep 1000", limit: .milliseconds(300))
         #expect(outcome == .failure(.tooSlow(.milliseconds(300))))
-        // The end of a pipe can be read only after somebody opened it for writing: sh may have been ended before it did.
+        // The end of a pipe can be read only after it was opened for writing: sh may have been ended before it did.
         close(open(pipe, O_WRONLY | O_NONBLOCK))
         while try await nextByte(of: reader) {}
     }

@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [#""soon""#, "[]", "true", #""""#])
-    func `A lifetime that is no number is an error`(value: String) async throws {
+    func `A lifetime that is not a number is an error`(value: String) async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t","expires_in":\#(value)}"#))
         let error = try await failure { _ = try await token(from: server, proxy: "") }
         #expect(error.code == .unauthenticated && error.message.contains("expires_in is not a number"))

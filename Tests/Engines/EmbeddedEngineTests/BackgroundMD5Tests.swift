@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `Streams that nobody goes on with do not stop others`() async {
+    @Test func `Abandoned streams do not stop others`() async {
         let (idle, pool) = ((0..<10).map { _ in BackgroundMD5(on: threads) }, HashBufferPool(blocks))
         await WorkerThreads("stream").run {
             for md5 in idle.prefix(3) { submit([1, 2, 3], to: md5, pool) }
@@ -63,7 +63,7 @@ import Testing
             for md5 in others.prefix(2) { submit([1], to: md5, pool) }
             for byte in 0..<3 as Range<UInt8> { submit([byte], to: others[2], pool) }
             others[2].park()
-            // Blocks until all are there again.
+            // Blocks until all are free again.
             let taken = (0..<8).map { _ in pool.take() }
             taken.forEach(pool.give(back:))
             #expect(others[2].digest() == Checksum(of: [0, 1, 2]).md5)
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `A state is that after the buffers before it, and a stream goes on after it`() async {
+    @Test func `A state is that after the buffers before it, and a stream continues after it`() async {
         let (md5, pool) = (BackgroundMD5(on: threads), HashBufferPool(blocks))
         submit([1, 2], to: md5, pool)
         let state = await withCheckedContinuation { waiter in

@@ -34,7 +34,7 @@ import Testing
         #expect(try names(in: place) == ["copy"])
     }
 
-    @Test func `A directory that somebody has made before is not used`() throws {
+    @Test func `An existing directory is not used`() throws {
         let made = "\(place)/copy.unfinished-\(getpid())"
         #expect(mkdir(made, 0o777) == 0)
         _ = try RootBackup.make(of: root, in: place + "/copy")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EmbeddedEngine
 
-/// What the engine tells of changes.
+/// What the engine reports of changes.
 @Suite(.watchdog) struct ChangeFeedTests {
     private final class Heard: Sendable {
         let changes = Mutex<[ObjectChange]>([])
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [10, 200_000])
-    func `Each change is told once, before its answer`(size: Int) async throws {
+    func `Each change is reported once, before its answer`(size: Int) async throws {
         let (place, heard) = try await place()
         let backend = place.backend
         var expected: [ObjectChange] = []
@@ -44,7 +44,7 @@ import Testing
         expect((.deleted, moved))
     }
 
-    @Test func `What fails changes nothing, and nothing is told to nobody`() async throws {
+    @Test func `A failure changes nothing, and is not reported as a change`() async throws {
         let (place, heard) = try await place()
         _ = try await failure { try await place.backend.delete("a") }
         _ = try await failure { _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b"))) }
@@ -54,7 +54,7 @@ import Testing
         #expect(heard.all.isEmpty)
     }
 
-    @Test func `A feed tells of any number of changes`() throws {
+    @Test func `A feed reports any number of changes`() throws {
         let feed = ChangeFeed()
         let count = Mutex(0)
         feed.listen { _ in count.withLock { $0 += 1 } }
@@ -71,7 +71,7 @@ import Testing
         #expect(try await base() == "http://127.0.0.1:1")
     }
 
-    @Test func `Concurrent writes of one name are told in the order of their generations`() async throws {
+    @Test func `Concurrent writes of one name are reported in the order of their generations`() async throws {
         let (place, heard) = try await place()
         try await forEachAtOnce(Array(0..<24)) { index in
             if index % 3 == 0 {

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: [-1, Int64.min, .max])
-    func `An object in a file whose row has an impossible size is given to nobody`(size: Int64) async throws {
+    func `An object in a file whose row has an impossible size is never returned`(size: Int64) async throws {
         let place = try await damaged(400_000, "UPDATE objects SET size = \(size)")
         let (backend, caller) = (place.backend, Caller(retryTime: .zero))
         let error = try await failure {

@@ -25,7 +25,7 @@ import Testing
         #expect(try await place.backend.files.run { Result { try object.readWhole() } }.get() == noise(size))
     }
 
-    @Test func `A request without the token cannot tell whether the object exists`() async throws {
+    @Test func `A request without the token does not reveal whether the object exists`() async throws {
         let place = try await EmbeddedFixture()
         for name in ["a", "other"] { try await place.backend.put([1], at: name) }
         let token = try #require(try await place.backend.downloadTokens(of: ref("a")).first)
@@ -50,7 +50,7 @@ import Testing
         for token in ["one,two", "", "on", "twoo"] { #expect(try await servable(place, "a", token) == nil) }
     }
 
-    @Test func `Download URLs that are made at once for an object without a token are all valid`() async throws {
+    @Test func `Download URLs that are made concurrently for an object without a token are all valid`() async throws {
         let place = try await EmbeddedFixture()
         place.backend.urlBase = { "http://localhost" }
         for _ in 0..<20 {

@@ -54,7 +54,7 @@ import Testing
         #expect(missing.code == .objectNotFound)
     }
 
-    @Test func `Copies share a file until the last of them goes, in whatever order they go`() async throws {
+    @Test func `Copies share a file until the last of them is deleted, in any order`() async throws {
         let names = ["a", "b", "c", "d"]
         let bytes = noise(200_000)
         try await forEachAtOnce([[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1]]) { order in

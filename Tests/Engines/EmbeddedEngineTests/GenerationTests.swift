@@ -8,7 +8,7 @@ import Testing
 @testable import EmbeddedEngine
 @testable import TaskStore
 
-/// The clock stands: generations differ by what the counter says alone.
+/// The clock is stopped: generations differ by the counter alone.
 @Suite(.watchdog) struct GenerationTests {
     private static let now: Int64 = 1_900_000_000_000_000
     private let place: EmbeddedFixture
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `A root that was closed goes on after its last generation`() async throws {
+    @Test func `A root that was closed continues after its last generation`() async throws {
         let last = try await place.backend.put([1], at: "a").generation
         await place.backend.close()
         #expect(try await counter(of: place.reopened()) == last)

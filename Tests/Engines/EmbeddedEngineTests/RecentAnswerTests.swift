@@ -113,8 +113,7 @@ import Testing
         }
     }
 
-    @Test func `What is known is used for a short time after a read: it has seen that the root is there`() async throws
-    {
+    @Test func `What is known is used for a short time after a read that has found the root`() async throws {
         let clock = ManualClock()
         let place = try await EmbeddedFixture(time: TimeSource(clock: clock))
         let stored = try await place.backend.put([1], at: "a")

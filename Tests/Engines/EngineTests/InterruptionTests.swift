@@ -96,7 +96,7 @@ import Testing
         #expect(try await place.bytes(of: ref("a")) == bytes)
     }
 
-    @Test func `An abort returns at once, even while all threads are blocked`() async throws {
+    @Test func `An abort returns immediately, even while all threads are blocked`() async throws {
         let place = try await EmbeddedFixture()
         // The greatest number of threads: a free one could open the file before the abort.
         let threads = 16

@@ -85,7 +85,7 @@ import Testing
         #expect(fixture.objects.count == 1)
     }
 
-    @Test func `A region, an expired key and the time of the server are told`() async throws {
+    @Test func `A region, an expired key and the time of the server are reported`() async throws {
         fixture.s3.region = "eu-9"
         let wrong = try await user.send("GET", "/b/a")
         #expect(
@@ -179,7 +179,7 @@ import Testing
         #expect(try await user.send("HEAD", "/b").status == 200)
     }
 
-    @Test func `Several objects are deleted, and each refusal is told`() async throws {
+    @Test func `Several objects are deleted, and each refusal is reported`() async throws {
         for name in ["a", "b<", "c"] { try fixture.put([1], "b", name, by: .s3) }
         fixture.s3.undeletable = ["c"]
         let body = Array(
@@ -214,7 +214,7 @@ import Testing
         #expect(fixture.requests[2].range == 10..<11)
     }
 
-    @Test func `After its end an upload is gone, and its repetition depends on the object`() async throws {
+    @Test func `After its end an upload is removed, and its repetition depends on the object`() async throws {
         let (id, tags) = try await ready()
         _ = try await complete(id, tags)
         #expect(error(try await user.send("GET", "/b/a?uploadId=\(id)")) == "NoSuchKey")
@@ -288,7 +288,7 @@ import Testing
         #expect(fixture.bytes("b", "a") == Array(user.bytes[1...3]))
     }
 
-    @Test func `Lists of parts do not tell the truth where a fault says so`() async throws {
+    @Test func `A fault makes lists of parts wrong`() async throws {
         let (id, _) = try await ready()
         for (lie, numbers) in [
             (.granules(-1), ["1"]), (.granules(1), ["1", "2", "3"]), (.text("many"), ["1", "2", "3"]),

@@ -37,7 +37,7 @@ import Transfers
         }
     }
 
-    @Test func `A stream with preconditions replaces no other object`() async throws {
+    @Test func `A stream with preconditions does not replace another object`() async throws {
         try await forEachAtOnce(Self.places) { type in
             let place = try await type.init()
             let client = try await StreamClient(place.backend)

@@ -81,7 +81,7 @@ import Testing
             let now = TimeSource.system.now()
             try await place.backend.put(newer, at: "a")
             let caller = upload.caller
-            // The embedded engine tells it even where the clock was set back.
+            // The embedded engine has it even if the clock was set back.
             for hours in last == nil ? [-1] : [-1, 1] {
                 upload.began = Beginning(now.advanced(by: .seconds(3600 * hours)), lastGeneration: last)
                 for step in [UploadMachine.Step.open, .sendWhole] {

@@ -46,7 +46,9 @@ import Testing
         }
     }
 
-    @Test func `A destination that leads to a descriptor or into the system is refused by name, and stays`() throws {
+    @Test func `A destination that leads to a descriptor or into the system is refused by name, and does not change`()
+        throws
+    {
         let open = try OpenFile(scratch.file("open", [7]), [.readingAndWriting])
         let linked = try link("linked", to: "/dev/fd/\(open.raw)")
         let table = [
@@ -85,7 +87,7 @@ import Testing
         #expect(try partial.finish(size: 0, Checksums(crc32c: 0)) { true })
     }
 
-    @Test func `A pipe without a writer is refused at once`() throws {
+    @Test func `A pipe without a writer is refused immediately`() throws {
         let path = scratch.path + "/pipe"
         #expect(mkfifo(path, 0o600) == 0)
         let linked = try link("linked", to: path)

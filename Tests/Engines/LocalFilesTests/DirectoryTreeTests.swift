@@ -64,7 +64,7 @@ import Testing
         #expect(self.tree("/").absolute("etc") == "/etc")
     }
 
-    @Test func `Links, sockets, pipes and names that are not UTF-8 are no files`() async throws {
+    @Test func `Links, sockets, pipes and names that are not UTF-8 are refused`() async throws {
         try #require(symlink(scratch.path + "/out/secret", path + "/link") == 0)
         try #require(symlink("sub", path + "/link to sub") == 0 && mkfifo(path + "/pipe", 0o600) == 0)
         try #require(mknod(path + "/socket", S_IFSOCK | 0o600, 0) == 0)
@@ -80,7 +80,7 @@ import Testing
         #expect(try await tree().entry("link") == LocalEntry("link", .other("is a link")))
     }
 
-    @Test func `Partial files of downloads are no files of a directory`() async throws {
+    @Test func `Partial files of downloads are skipped in a directory`() async throws {
         let task = "01234567-89ab-4def-8123-456789abcdef"
         for name in [".a.\(task).part", ".a.b.\(task).12.part"] { _ = try scratch.file("tree/sub/deep/" + name, [1]) }
         #expect(try await all(tree(), in: "sub/deep").isEmpty)
@@ -147,7 +147,7 @@ import Testing
             ])
     }
 
-    /// Says that every file has the same checksums, and remembers what it is told.
+    /// Answers the same checksums for every file, and records its calls.
     private final class Index: FileChecksums {
         let said: Checksums?
         private let notes = Mutex<[FileStamp: Checksums]>([:])
@@ -278,7 +278,7 @@ import Testing
             let key = try key(directory)
             #expect(synced.withLock { $0.count { $0 == key } } == 1)
         }
-        // A directory that is made anew has no durable name.
+        // A directory that is made again has no durable name.
         try #require(rmdir(path + "/new/a/b") == 0)
         try await first.makeParents(of: "a/b/file", newFilesMask: 0)
         synced.withLock { $0 = [] }
@@ -313,7 +313,7 @@ import Testing
         #expect(try FileStatus(ofPath: path).kind == .directory && names(in: path) == ["dangling", "file", "sub"])
     }
 
-    @Test func `Files and links are removed, and directories stay`() async throws {
+    @Test func `Files and links are removed, and directories are kept`() async throws {
         try #require(symlink(scratch.path + "/out/secret", path + "/sub/link") == 0)
         let tree = tree()
         for name in ["sub/other", "sub/link"] {
@@ -382,7 +382,7 @@ import Testing
         _ = try SourceFile.inspect(path + "/sub/secret", in: policy.reading)
     }
 
-    @Test func `A directory that was replaced is found anew`() async throws {
+    @Test func `A directory that was replaced is found again`() async throws {
         let tree = tree()
         #expect(try await tree.entry("sub/other") != nil)
         try #require(rename(path + "/sub", scratch.path + "/moved") == 0)
@@ -396,7 +396,7 @@ import Testing
         #expect(try await tree.entry("sub") == LocalEntry("sub", .directory))
     }
 
-    @Test func `A tree whose own directory was replaced is found anew`() async throws {
+    @Test func `A tree whose own directory was replaced is found again`() async throws {
         try #require(symlink(path, scratch.path + "/named") == 0)
         let (tree, named) = (tree(), tree(scratch.path + "/named"))
         for tree in [tree, named] { #expect(try await tree.entry("sub/other") != nil) }

@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `With keepsExisting a file that appears before the last moment stays`(isShort: Bool) throws {
+    func `With keepsExisting a file that appears before the last moment is kept`(isShort: Bool) throws {
         var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
         download.keepsExisting = true
         let partial = PartialDownload(download, in: nil)

@@ -176,7 +176,7 @@ import Testing
         first.done()
         first.done()
         try await last.value
-        // Another object has a turn of its own, and the next write to this one begins at once.
+        // Another object has a turn of its own, and the next write to this one begins immediately.
         let other = try await turns.begin(ref("b"))
         try await turns.begin(ref("a")).done()
         other.done()

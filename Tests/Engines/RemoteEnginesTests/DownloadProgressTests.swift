@@ -66,7 +66,7 @@ import Testing
         #expect(told.waiting == [progress(7)])
     }
 
-    @Test func `Each mebibyte and the last byte are reported at once`() async {
+    @Test func `Each mebibyte and the last byte are reported immediately`() async {
         let reports = DownloadProgressReporter(ManualClock()) { told.deliver($0) }
         for count in [0, 1 << 19, 1 << 20, (1 << 20) + 1, size] { reports.arrived(Int64(count), of: Int64(size)) }
         #expect(told.waiting == [progress(1 << 20), progress(size)])

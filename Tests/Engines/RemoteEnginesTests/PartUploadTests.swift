@@ -152,7 +152,7 @@ import Testing
         #expect(answer == .completed(try await place.backend.metadata(of: ref("a"))))
     }
 
-    @Test func `An upload whose session the server has lost begins anew`() async throws {
+    @Test func `An upload whose session the server has lost starts again`() async throws {
         let place = try place([.init(.nth(2, .chunk), .forget(404))])
         let stored = try await place.backend.run(upload(), retryTime: .seconds(600))
         #expect(try await place.bytes(of: ref("a")) == Self.bytes)
@@ -167,7 +167,7 @@ import Testing
         #expect(cancellations(at: place) == 1)
     }
 
-    @Test func `Damaged parts are refused, and the old object stays`() async throws {
+    @Test func `Damaged parts are refused, and the old object is kept`() async throws {
         let place = try place()
         try await place.backend.put([9], at: "a")
         place.fixture.faults = [.init(.first(.chunk), .answer(400, body: StorageFixture.s3Error("BadDigest")))]
@@ -176,7 +176,7 @@ import Testing
         #expect(try await place.bytes(of: ref("a")) == [9])
     }
 
-    @Test func `Another client's object stays if a Complete without an answer is repeated`() async throws {
+    @Test func `Another client's object is kept if a Complete without an answer is repeated`() async throws {
         let place = try place()
         let other = Array("other".utf8)
         place.fixture.faults = [
@@ -215,7 +215,7 @@ import Testing
 
     // MARK: A refused Complete
 
-    @Test func `The upload of a Complete that is finally refused is cancelled, and begun anew`() async throws {
+    @Test func `The upload of a Complete that is finally refused is cancelled, and started again`() async throws {
         let place = try place([.init(.first(.finalize), .answer(400, body: StorageFixture.s3Error("InvalidPart")))])
         let stored = try await place.backend.run(upload(), retryTime: .seconds(600))
         await place.backend.settle()
@@ -255,7 +255,7 @@ import Testing
         #expect(try await place.data("a") == Self.bytes)
     }
 
-    @Test func `An upload that is begun anew after a Complete without an answer stays in doubt`() async throws {
+    @Test func `An upload that starts again after a Complete without an answer remains in doubt`() async throws {
         let place = try place()
         let session = try await doubted(at: place, status: 404)
         let answer = await session.perform(.query)

@@ -41,7 +41,7 @@ import Testing
         try await expectCopy(place)
     }
 
-    @Test func `A copy goes on after failures of each of its requests`() async throws {
+    @Test func `A copy continues after failures of each of its requests`() async throws {
         let faults: [StorageFixture.Fault.Action] = [
             .answer(503), .answerAfterHandling(503), .reset, .resetAfterHandling, .closeAfterHandling,
         ]
@@ -65,14 +65,14 @@ import Testing
         }
     }
 
-    @Test func `A rewrite whose token is refused begins anew`() async throws {
+    @Test func `A rewrite whose token is refused starts again`() async throws {
         let place = try await place(GCSFixture.self)
         place.fixture.faults = ([.init(.nth(2, .rewrite), .answer(400))])
         _ = try await place.backend.run(.copy(of: ref("a"), to: ref("b")), retryTime: .seconds(600))
         try await expectCopy(place)
     }
 
-    @Test func `A source that is replaced while it is copied is copied anew, unless its client wants the old one`()
+    @Test func `A source that is replaced while it is copied is copied again, unless its client wants the old one`()
         async throws
     {
         let other = noise(290_000, seed: 7)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Metadata of a source that changes before the end of its move stays, and so does the source`()
+    @Test func `A source whose metadata changes before the end of its move is kept, with these metadata`()
         async throws
     {
         for (type, kind) in [
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `A source that is replaced before the end of its move stays, and the move fails`() async throws {
+    @Test func `A source that is replaced before the end of its move is kept, and the move fails`() async throws {
         // Firebase's protocol binds no deletion to a generation: the engine looks right before it.
         for (type, kind) in [
             (GCSFixture.self, StorageFixture.Kind.delete), (FirebaseFixture.self, .finalize),

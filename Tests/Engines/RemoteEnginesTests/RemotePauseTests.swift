@@ -62,7 +62,7 @@ import Testing
         Task { @Loop in await session.perform(step, replacesNewer: true) }
     }
 
-    /// Returns when a step whose request was seen can be told to stop: its beginning is one turn of the loop.
+    /// Returns when a step whose request was seen can be stopped: its beginning is one turn of the loop.
     private func isUnderWay() async { await Task { @Loop in }.value }
 
     @Test func `A pause waits for a chunk that is nearly sent, without a query`() async throws {

@@ -46,7 +46,7 @@ import Testing
         #expect(error.code == .invalidArgument && error.param == "project")
     }
 
-    @Test func `A missing bucket is told from a missing object`() async throws {
+    @Test func `A missing bucket is distinguished from a missing object`() async throws {
         let (object, bucket) = (try ref("none"), try ref("none", in: "nowhere"))
         for (reference, code) in [(object, StorageError.Code.objectNotFound), (bucket, .bucketNotFound)] {
             let error = try await failure { _ = try await place.backend.metadata(of: reference) }
@@ -98,7 +98,7 @@ import Testing
         #expect(fixture.objects.isEmpty)
     }
 
-    @Test func `A difference of the clocks that stays is told`() async throws {
+    @Test func `A lasting difference of the clocks is reported`() async throws {
         try fixture.put([1], "b", "a", by: .s3)
         let skewed = StorageFixture.Fault.Action.answer(403, body: StorageFixture.s3Error("RequestTimeTooSkewed"))
         for kinds in [[.getMetadata, .media], [.multipart]] as [[StorageFixture.Kind]] {
@@ -211,7 +211,7 @@ import Testing
         #expect(copy.headers["Expires"] == kept["Expires"] && copy.headers["x-amz-storage-class"] == nil)
     }
 
-    @Test func `The tags of an object stay, or its metadata is not changed`() async throws {
+    @Test func `The tags of an object are kept, or its metadata is not changed`() async throws {
         try await store(["x-amz-tagging": "a=b&c=d"])
         let error = try await failure { _ = try await place.backend.updateMetadata(of: ref("a"), .init()) }
         #expect(error.code == .invalidArgument && error.message.contains("tags") && requests(.patch).isEmpty)
@@ -304,7 +304,7 @@ import Testing
         #expect(requests(.cancel).count == 1)
     }
 
-    @Test func `A copy in parts that begins anew leaves no upload`() async throws {
+    @Test func `A copy in parts that starts again leaves no upload`() async throws {
         let (place, copy) = try await largeCopy()
         fixture.faults = [.init(.first(.copyPart), .answer(400, body: StorageFixture.s3Error("InvalidArgument")))]
         _ = try await place.backend.run(copy, retryTime: .seconds(600))

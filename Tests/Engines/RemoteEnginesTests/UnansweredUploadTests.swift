@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `What a server takes later is not told to be cancelled for sure`() async throws {
+    @Test func `An upload that a server may still store is not reported as cancelled for sure`() async throws {
         for type in Self.places {
             let held = Signal()
             let scene = try await sent(type, .sendWhole, .stall(until: held))

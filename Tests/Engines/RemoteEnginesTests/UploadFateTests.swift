@@ -3,7 +3,7 @@ import Testing
 
 @testable import RemoteEngines
 
-/// What becomes of an upload, told event by event.
+/// What becomes of an upload, event by event.
 @Suite(.watchdog) struct UploadFateTests {
     typealias Conversation = [(event: UploadFate.Event, mayBeStored: Bool, unanswered: Int)]
 
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [200, 412, 500, 503])
-    func `After an answer that leaves it open the object tells`(status: Int) {
+    func `After an answer that leaves it open the object decides`(status: Int) {
         converse([(.sent, true, 1), (.answered(status), true, 0), (.looked, false, 0)])
     }
 

@@ -124,7 +124,7 @@ import Testing
         #expect(error.code == .unknown && error.message.contains("size is not a size"))
     }
 
-    @Test func `A session whose granularity is no number is refused`() async throws {
+    @Test func `A session whose granularity is not a number is refused`() async throws {
         let place = try await FirebaseFixture()
         for text in ["x", "0", "-1", ""] {
             let headers: HTTPHeaders = [
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `Download tokens that are no text are no missing tokens`() async throws {
+    @Test func `Download tokens that are not texts do not count as missing`() async throws {
         let place = try await FirebaseFixture()
         place.fixture.faults = [
             .init(.first(.getMetadata), .answer(200, body: #"{"generation":"1","size":"1","downloadTokens":["t"]}"#))

@@ -61,7 +61,7 @@ import Testing
         await index.close()
     }
 
-    @Test func `A damaged file is begun anew`() async throws {
+    @Test func `A damaged file is replaced by a new one`() async throws {
         do {
             let index = open()
             index.note([stamp(1): Checksums(crc32c: 1)])

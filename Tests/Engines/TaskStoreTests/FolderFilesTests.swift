@@ -143,7 +143,7 @@ import Testing
         #expect(try await plan.counts() == FolderCounts())
     }
 
-    @Test func `Objects are noted, and paths without items told`() async throws {
+    @Test func `Objects are recorded, and paths without items are found`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         try await plan.add(
             [FolderItem("a"), FolderItem("b", object: object(1)), FolderItem("\u{E9}")], directories: [])
@@ -152,7 +152,7 @@ import Testing
         #expect(try await plan.note([]).isEmpty)
     }
 
-    @Test func `What is below something refused or failed is not told as missing`() async throws {
+    @Test func `What is below something refused or failed is not reported as missing`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         try await plan.add(
             [FolderItem("no", .transfer, .refused), FolderItem("d/e", .read, .failed), FolderItem("file")],
@@ -367,7 +367,7 @@ import Testing
         #expect(try await plan.counts() == FolderCounts())
     }
 
-    @Test func `A task that goes on after such an end is not ended in the next process`() async throws {
+    @Test func `A task that continues after such an end is not ended in the next process`() async throws {
         let root = try root()
         let plan = try await begin(FolderFiles(root, place: "p"))
         try await plan.refuseChanges()
@@ -443,7 +443,7 @@ import Testing
         "stage = 'ended', ended = 1, outcome = 'lost'", "request = replace(request, '/local', 'local')",
         "request = replace(request, '0.5', '-1')",
     ])
-    func `An unreadable plan is an error that names its file, and stays`(damage: String) async throws {
+    func `An unreadable plan is an error that names its file, and is kept`(damage: String) async throws {
         let root = try root()
         let files = FolderFiles(root, place: "p")
         let plan = try await begin(files, "damaged")
@@ -454,7 +454,7 @@ import Testing
         try await expectDamage(root, damage)
     }
 
-    @Test func `A file that is no database is an error that names it, and stays`() async throws {
+    @Test func `A file that is not a database is an error that names it, and is kept`() async throws {
         let root = try root()
         let files = FolderFiles(root, place: "p")
         _ = try await begin(files, "sound")
@@ -489,7 +489,7 @@ import Testing
         #expect(found.count == 1 && error.message.contains("newer version"))
     }
 
-    @Test func `A plan whose file was removed is not made anew`() async throws {
+    @Test func `A plan whose file was removed is not made again`() async throws {
         let plan = try await begin(FolderFiles(try root(), place: "p"))
         await plan.close()
         try #require(unlink(folder + "/task.sqlite") == 0)

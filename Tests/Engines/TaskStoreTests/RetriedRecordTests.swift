@@ -125,7 +125,7 @@ import Testing
         #expect(try await kept(store()).map(\.hasEnded) == [false])
     }
 
-    @Test func `A slot that another task got since keeps that one's end`() async throws {
+    @Test func `A slot that another task has got since keeps the end of that task`() async throws {
         let store = store(), failed = try failed()
         try await store.keep(upload(), isUrgent: true)
         try await store.keepEnd(of: failed)

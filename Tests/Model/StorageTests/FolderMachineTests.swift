@@ -41,7 +41,7 @@ import Testing
         #expect(machine.taskState == .cancelled)
     }
 
-    @Test func `A failure during a cancellation is a cancellation, and a success stays one`() {
+    @Test func `A failure during a cancellation is a cancellation, and a success remains one`() {
         var machine = working()
         machine.converse([(.requested(.cancel), [.stop]), (.finished(.failed(Self.failure)), [.end])])
         #expect(machine.taskState == .cancelled)
@@ -50,7 +50,7 @@ import Testing
         #expect(machine.taskState == .success)
     }
 
-    @Test func `A task that does not work is paused and cancelled at once`() {
+    @Test func `An idle task is paused and cancelled immediately`() {
         var machine = Machine()
         machine.converse([(.requested(.pause), [.publish(.pause)]), (.requested(.cancel), [.end])])
     }

@@ -97,7 +97,7 @@ import Testing
         return isMatch[0][0]
     }
 
-    @Test func `Folders below which nothing can match are told apart`() throws {
+    @Test func `Folders below which nothing can match are recognized`() throws {
         let glob = try Glob("a*/b/c").matcher
         #expect(glob.mayMatchBelow("a1") && glob.mayMatchBelow("a1/b"))
         #expect(!glob.mayMatchBelow("b") && !glob.mayMatchBelow("a1/c") && !glob.mayMatchBelow("a1/b/c"))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Uploads whose clients send the bytes in requests of their own: what the task, the client and the engine say, and what
-/// they hear.
+/// they get.
 @Suite(.watchdog) struct IncomingUploadMachineTests {
     private typealias Machine = IncomingUploadMachine
 
@@ -61,7 +61,7 @@ import Testing
         ])
     }
 
-    @Test func `A difference is the client's alone, and the upload goes on from where it was`() {
+    @Test func `A difference is the client's alone, and the upload continues where it was`() {
         var machine = waiting()
         let difference = StorageError.otherBytes(at: 3)
         machine.converse([
@@ -91,7 +91,7 @@ import Testing
         machine.converse([(.requested(.send(4..<4, isLast: true)), [.perform(.send(4..<4))])])
     }
 
-    @Test func `A request of which the engine takes a part stays until it has all`() {
+    @Test func `A request that the engine takes partly is kept until the engine has all of it`() {
         var machine = waiting()
         machine.converse([
             (.requested(.send(4..<8, isLast: false)), [.perform(.send(4..<8))]),
@@ -112,7 +112,7 @@ import Testing
         ])
     }
 
-    @Test func `A client that asks hears what the engine has`() {
+    @Test func `A client that asks is answered with what the engine has`() {
         var machine = waiting()
         machine.converse([
             (.requested(.query), [.perform(.query)]),
@@ -125,7 +125,7 @@ import Testing
 
     // MARK: - Refusals
 
-    @Test func `A gap is refused, and the step goes on to wait`() throws {
+    @Test func `A gap is refused, and the step continues to wait`() throws {
         var machine = waiting()
         let error = try #require(refusal(machine.handle(.requested(.send(5..<6, isLast: false)))))
         #expect(error.param == "offset" && error.message.contains("begin at 5, but the next one is that at 4"))
@@ -228,7 +228,7 @@ import Testing
     @Test(
         arguments: [.failed(.busy), .unsettled(.busy), .failed(.refused), .superseded(.gone)]
             as [UploadStrategy.Answer])
-    func `A failure is that of a stream's task, and the request stays for the next step`(
+    func `The task of a stream fails, and the request is kept for the next step`(
         answer: UploadStrategy.Answer
     ) {
         var machine = stream()
@@ -265,7 +265,7 @@ import Testing
 
     // MARK: - Ends of steps
 
-    @Test func `A step that waits stops at once`() {
+    @Test func `A step that waits stops immediately`() {
         var machine = waiting()
         machine.converse([(.stopped, [.endStep(.aborted)]), (.stopped, [])])
     }
@@ -308,7 +308,7 @@ import Testing
         ])
     }
 
-    @Test func `A request hears that the upload was complete before`() throws {
+    @Test func `A request is answered that the upload was complete before`() throws {
         var machine = Machine(size: nil)
         let object = try stored(4)
         machine.converse([

@@ -69,7 +69,7 @@ private struct Walk {
         }
     }
 
-    /// The end of the task answers the request that is left, and every later one at once.
+    /// The end of the task answers the remaining request, and every later one immediately.
     mutating func finish() throws {
         try stop()
         if asked != nil { try hear(.aborted) }

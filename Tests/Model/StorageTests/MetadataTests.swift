@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `Each key of the custom metadata is kept, removed or set likewise`() throws {
+    @Test func `Each key of the custom metadata is kept, removed or set on its own`() throws {
         for truth in Self.truths {
             var metadata = SettableMetadata()
             metadata.custom["other"] = "stays"

@@ -21,7 +21,7 @@ import Testing
         ("a", "/", "a"), ("a", "//b///c///", "a/b/c"), ("a", "../b", "a/../b"), ("a/b", ".", "a/b/."),
         ("", "//a///b///", "a/b"), ("a", "gs://x/y", "a/gs:/x/y"), ("a", "\u{301}", "a/\u{301}"),
     ])
-    func `A child lies below its parent`(path: String, child: String, fullPath: String) throws {
+    func `A child is below its parent`(path: String, child: String, fullPath: String) throws {
         #expect(try reference(path).child(child).fullPath.utf8.elementsEqual(fullPath.utf8))
     }
 

@@ -52,7 +52,7 @@ import Testing
         #expect(machine.state == .working(.send(0..<first)))
     }
 
-    @Test func `Growing chunks stay multiples of the granularity up to the maximum`() {
+    @Test func `Growing chunks remain multiples of the granularity up to the maximum`() {
         let machine = UploadMachine.sending(1 << 40, ChunkSizes(largest: 1 << 20), granularity: 10_000)
         #expect(
             ranges(machine, 0..<260_000, seconds: [0, 0, 0, 3, 3, 3])

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `A requested delay beyond the retry budget ends the task at once`() {
+    @Test func `A requested delay beyond the retry budget ends the task immediately`() {
         for requested in [Duration.milliseconds(10_001), .seconds(Int64.max)] {
             var machine = UploadMachine.sending(retryTime: .seconds(10))
             machine.converse([(.answered(.failed(.busy(retryAfter: requested))), Self.end)])

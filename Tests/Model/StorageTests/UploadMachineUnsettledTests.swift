@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `An upload that nobody can tell about ends as cancelled, in doubt`() {
+    @Test func `An upload whose outcome is unknown ends as cancelled, in doubt`() {
         var machine = UploadMachine.whole()
         machine.converse(
             Self.sent + [

@@ -31,7 +31,7 @@ import Transfers
         #expect(next.backend.uploadsBegun.isEmpty)
     }
 
-    @Test func `A paused task stays paused while its cancellation is recorded`() async throws {
+    @Test func `A paused task remains paused while its cancellation is recorded`() async throws {
         let (task, session) = try await stage.sending()
         async let paused = task.pause()
         try await until { session.aborts == 1 }

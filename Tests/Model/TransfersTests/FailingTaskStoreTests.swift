@@ -11,7 +11,8 @@ import Transfers
 
     init() { stage = TransfersFixture(ScriptedBackend(), store) }
 
-    @Test func `What cannot be recorded is refused, is no task, and does not reach the engine`() async throws {
+    @Test func `A task that cannot be recorded is refused, is not listed, and does not reach the engine`() async throws
+    {
         try await stage.transfers.ready()
         store.failure = full
         let reference = try TransfersFixture.reference()

@@ -181,7 +181,7 @@ import Testing
         #expect(objects.names == ["d/a", "d/b", "e/a", "e/b", "e/c", "o", "x/a"])
     }
 
-    @Test func `An object that is not there fails alone`() async throws {
+    @Test func `A missing object fails alone`() async throws {
         objects["d/a"] = "1"
         let other = FolderCopy(
             try Reference(bucket: "b", object: "none"), to: try Reference(bucket: "b", object: "e/none"), isObject: true
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: [FolderRequest.Kind.copy, .move])
-    func `What came to a target after the plan stays, and a retry replaces it`(kind: FolderRequest.Kind) async throws {
+    func `A target written after the plan is kept, and a retry replaces it`(kind: FolderRequest.Kind) async throws {
         (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
         let request = try Self.request(kind)
         let task = try await stage.transfers.folder(request)
@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(arguments: [FolderRequest.Kind.delete, .put])
-    func `What has changed since a deletion was planned stays, and a retry removes it`(
+    func `An object that has changed since a deletion was planned is kept, and a retry removes it`(
         kind: FolderRequest.Kind
     ) async throws {
         (objects["d/a"], objects["d/b"]) = ("1", "2")
@@ -235,7 +235,7 @@ import Testing
         #expect(task.state == .success && objects.names == ["d/c"], "\(task.snapshot())")
     }
 
-    @Test func `An object whose file has come to the directory since the plan is not removed by a retry`() async throws
+    @Test func `An object whose file was added to the directory since the plan is not removed by a retry`() async throws
     {
         objects["d/a"] = "1"
         let task = try await failedRemoval(.put)
@@ -287,7 +287,7 @@ import Testing
         #expect(again.state == .success && objects["e/a"] == "1", "\(again.snapshot())")
     }
 
-    @Test func `With keepsExisting what is there is unchanged, and is not moved`() async throws {
+    @Test func `With keepsExisting existing objects are unchanged, and are not moved`() async throws {
         (objects["d/a"], objects["d/b"], objects["e/a"]) = ("1", "2", "old")
         var request = try Self.request(.move)
         request.keepsExisting = true
@@ -354,7 +354,7 @@ import Testing
         return (next, again)
     }
 
-    @Test func `A move whose source is gone has ended if its target was written since it began`() async throws {
+    @Test func `A move whose source is missing has ended if its target was written since it began`() async throws {
         objects["d/a"] = "1"
         var (next, task) = try await continued(Self.request(.move)) {
             objects["d/a"] = nil
@@ -533,7 +533,7 @@ import Testing
     }
 
     @Test(arguments: continuations)
-    func `A plan that is made anew keeps what others have stored since the task began, and a retry does not`(
+    func `A new plan keeps what others have stored since the task began, and a retry does not`(
         kind: FolderRequest.Kind, continuation: Continuation
     ) async throws {
         if kind.isCopy { (objects["d/a"], objects["d/b"]) = ("1", "1") }
@@ -551,7 +551,7 @@ import Testing
         #expect(task.state == .success && left == replaced, "\(task.snapshot())")
     }
 
-    @Test func `A move that a killed process has made is replaced by a source that was stored anew`() async throws {
+    @Test func `A move by a killed process is repeated if its source was stored again`() async throws {
         objects["d/a"] = "1"
         var request = try Self.request(.move)
         request.key = "k"
@@ -676,7 +676,7 @@ import Testing
         #expect(objects["d/a"] == (isSame ? nil : "1"))
     }
 
-    @Test func `Filters hold for folders, and items stay where they are wanted`() async throws {
+    @Test func `Filters apply to folders, and items are kept on request`() async throws {
         for name in ["d/a.txt", "d/b.jpg", "d/no/c.txt"] { objects[name] = name }
         var request = try Self.request()
         (request.include, request.exclude, request.keepsItems) = (["*.txt"], ["no/"], true)

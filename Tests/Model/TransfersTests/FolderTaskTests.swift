@@ -7,7 +7,7 @@ import Testing
 
 @testable import Transfers
 
-/// Tasks over folders, whose files are uploaded at once by an engine that is a dictionary.
+/// Tasks over folders, whose files are uploaded immediately by an engine that is a dictionary.
 @Loop @Suite(.watchdog(minutes: 10)) struct FolderTaskTests {
     private let objects = Objects()
     private let stage: TransfersFixture
@@ -131,7 +131,7 @@ import Testing
         #expect(objects.names == ["m/a", "m/d/new"])
     }
 
-    @Test func `What could not be inspected may be a directory, or gone, when it is retried`() async throws {
+    @Test func `A file that could not be inspected may be a directory, or missing, when it is retried`() async throws {
         tree.files = ["a": [1], "d/new": [1]]
         tree.hide("d", true)
         tree.put(other: "gone", "is a link")
@@ -162,7 +162,7 @@ import Testing
         #expect(mirror.state == .success && objects.names == ["m/", "m//new", "m/keep"])
     }
 
-    @Test func `A retry that is interrupted while it reads goes on in the next process`() async throws {
+    @Test func `A retry that is interrupted while it reads continues in the next process`() async throws {
         tree.files = ["a": [1], "d/new": [1]]
         tree.fail("d", .file("/local/d", "cannot be read"))
         objects["m/d/x"] = 3
@@ -192,7 +192,7 @@ import Testing
         #expect(try await retry(task, stage).state == .success && tree.files.isEmpty)
     }
 
-    @Test func `A file whose object has come to the folder since the plan is not removed by a retry`()
+    @Test func `A file whose object was added to the folder since the plan is not removed by a retry`()
         async throws
     {
         tree.files = ["old": [1], "written": [1]]
@@ -290,7 +290,7 @@ import Testing
         }
     }
 
-    @Test func `A file whose object has come to the folder since the plan is not removed by a resumed mirror`()
+    @Test func `A file whose object was added to the folder since the plan is not removed by a resumed mirror`()
         async throws
     {
         tree.files = ["old": [1], "kept": [1]]
@@ -332,7 +332,7 @@ import Testing
         #expect(try await retry(task, next).state == .success && objects["m/b"] == 20)
     }
 
-    @Test func `An object that an earlier process has uploaded is no newer one`() async throws {
+    @Test func `An object that an earlier process has uploaded does not count as newer`() async throws {
         tree.files = ["a": [1]]
         objects["m/a"] = 1
         objects.newer["m/a"] = [1]
@@ -385,7 +385,7 @@ import Testing
 
     // MARK: - Room
 
-    @Test func `A task that fails for an error of all keeps nothing of what it had begun`() async throws {
+    @Test func `A task that fails for an error of all its files keeps nothing of what it had begun`() async throws {
         let store = InMemoryTaskStore()
         let stage = TransfersFixture(ScriptedBackend(), store, folders: InMemoryFolderStore())
         stage.backend.tree.files = ["a": [1], "b": [1]]
@@ -477,7 +477,7 @@ import Testing
         #expect(try await retry(task, stage).state == .success && objects.names == ["m/new"])
     }
 
-    @Test func `A list that ends early deletes nothing by plan, and without a plan the counts tell what was deleted`()
+    @Test func `A list that ends early deletes nothing by plan, and without a plan the counts show what was deleted`()
         async throws
     {
         let quota = StorageError(.quotaExceeded, "The project has no quota left.").with(\.httpStatus, 402)
@@ -530,7 +530,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `A file has failed whose directory has no durable name, also where its bytes are there`(
+    func `A file whose directory has no durable name has failed, even if its bytes are stored`(
         isThere: Bool
     ) async throws {
         objects["m/d/e/a"] = 1
@@ -608,7 +608,7 @@ import Testing
         try await until { next.folders?.all.map(\.id) == ids.suffix(1) }
     }
 
-    @Test func `Of many tasks over folders a few run at once, and all end`() async throws {
+    @Test func `Of many tasks over folders a few run concurrently, and all end`() async throws {
         tree.files = ["a": [1]]
         var tasks: [FolderTask] = []
         for _ in 0..<100 { tasks.append(try await begin()) }

@@ -29,7 +29,7 @@ import Testing
         return task
     }
 
-    @Test func `The same request with a key goes on with the task until it has ended`() async throws {
+    @Test func `The same request with a key joins the task until it has ended`() async throws {
         let first = try await put()
         #expect(!first.isContinued && first.task.snapshot().key == "k")
         let second = try await put()
@@ -151,7 +151,8 @@ import Testing
             request, for: TransferClient(settings: Settings()))
     }
 
-    @Test func `A folder with a key goes on, also after a crash, and other params are refused by name`() async throws {
+    @Test func `A folder with a key continues, also after a crash, and other params are refused by name`() async throws
+    {
         let first = try await folder()
         let second = try await folder()
         #expect(second.isContinued && second.task === first.task)
@@ -179,7 +180,7 @@ import Testing
         #expect(try await !folder(in: next).isContinued)
     }
 
-    @Test func `A folder has at most so many files at a time as it was asked for`() async throws {
+    @Test func `A folder transfers at most the requested number of files concurrently`() async throws {
         for number in 0..<10 { stage.backend.tree["\(number)"] = [1] }
         let task = try await folder { $0.atOnce = 2 }.task
         task.start()

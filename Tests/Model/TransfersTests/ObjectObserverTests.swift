@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// Which observers of objects a change is told to.
+/// Which observers of objects a change is sent to.
 @Loop @Suite(.watchdog) struct ObjectObserverTests {
     private let feed = ChangeFeed()
     private let stage: TransfersFixture
@@ -31,7 +31,7 @@ import Testing
             })
     }
 
-    /// The observed references that hear of a change of an object.
+    /// The observed references whose observers receive a change of an object.
     private func observers(of object: String, in bucket: String = "b") async throws -> [String] {
         try publish([object], in: bucket)
         try publish(["end"], in: "last")
@@ -42,7 +42,8 @@ import Testing
         return observers.sorted()
     }
 
-    @Test func `A change is told at its object, above it, and in its bucket`() async throws {
+    @Test func `A change is sent to observers of its object, of the folders above it, and of its bucket`() async throws
+    {
         let connection = connection()
         for name in ["a", "a/", "a/b", "ab", "A", "e\u{301}"] {
             _ = try stage.transfers.observe(try Reference(bucket: "b", object: name), connection)
@@ -60,7 +61,7 @@ import Testing
         #expect(try await observers(of: "a", in: "c") == [])
     }
 
-    @Test func `A removed observer hears nothing, and the others of its place do`() async throws {
+    @Test func `A removed observer receives nothing, and the others of its reference do`() async throws {
         let (one, other) = (connection(), connection())
         let folder = try Reference(bucket: "b", path: "a")
         let handles = try [one, one, other].map { try stage.transfers.observe(folder, $0) }
@@ -92,7 +93,7 @@ import Testing
         #expect(last.count == 2000)
     }
 
-    @Test func `A change looks at the observers of its own place, not at those of others`() throws {
+    @Test func `A change visits only the observers of its own reference`() throws {
         var places = ObservedPlaces<Int>()
         for number in 0..<10_000 {
             places.add(number, "\(number)", at: try Reference(bucket: "b", path: "folder/\(number)/x"))

@@ -91,7 +91,7 @@ import Testing
         #expect(try await failure { try await calls[0]() }.message == "Object a does not exist.")
     }
 
-    @Test func `An upload whose target the engine does not find is not told to wait for itself`() async throws {
+    @Test func `An upload whose target the engine does not find does not wait for itself`() async throws {
         let stage = TransfersFixture()
         let (task, session) = try await stage.sending()
         session.answer(.failed(.objectNotFound(try TransfersFixture.reference())))

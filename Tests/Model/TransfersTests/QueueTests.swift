@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `A larger number of tasks at once admits those that wait, a smaller one ends none`() async throws {
+    @Test func `A larger number of concurrent tasks admits those that wait, a smaller one ends none`() async throws {
         let all = try await uploads(5)
         try stage.transfers.atOnce.setUploads(4)
         #expect(states(all) == [.running, .running, .running, .running, .queued])
@@ -84,7 +84,7 @@ import Testing
         #expect(all[0].task.state == .queued)
     }
 
-    @Test func `A task that is paused before its start stays paused`() async throws {
+    @Test func `A task that is paused before its start remains paused`() async throws {
         let (task, session) = try await stage.upload()
         #expect(try await task.pause())
         task.start()

@@ -78,7 +78,7 @@ import Transfers
         #expect(try next.transfers.uploads.task(before).state == .success)
     }
 
-    @Test func `A task that is forgotten while those before are read stays forgotten`() async throws {
+    @Test func `A task that is forgotten while earlier ones are read remains forgotten`() async throws {
         _ = try await stage.storedUpload()
         let next = try await next(after: stage)
         let task = try next.transfers.uploads.task(try await next.storedUpload())

@@ -23,7 +23,7 @@ import Testing
         return task
     }
 
-    /// Carries out an upload of 20 bytes that begins anew.
+    /// Carries out an upload of 20 bytes that starts again.
     private func complete(_ stage: TransfersFixture) async throws -> Upload {
         let session = try await stage.backend.nextSession()
         #expect(try await session.nextStep() == .open)
@@ -51,7 +51,7 @@ import Testing
         #expect(!session.isInFlight)
     }
 
-    @Test func `A failed upload begins anew under its id, with a new retry budget`() async throws {
+    @Test func `A failed upload starts again under its id, with a new retry budget`() async throws {
         let task = try await failed(stage)
         let (recorder, again) = (RecordingObserver(), try #require(try await stage.transfers.retry(task)))
         #expect(again.id == task.id && again.number == task.number && again.state == .running)
@@ -115,7 +115,7 @@ import Testing
         #expect(try await again.result().state == .success)
     }
 
-    @Test func `A failed download begins anew`() async throws {
+    @Test func `A failed download starts again`() async throws {
         try stage.transfers.settings.set(.maxDownloadRetryTime, to: 0)
         let (task, fetch) = try await stage.fetching()
         fetch.session.mark = "nine"

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// Uploads whose clients append the bytes: what the engine gets, and what the clients hear.
+/// Uploads whose clients append the bytes: what the engine gets, and what the clients receive.
 @Loop @Suite(.watchdog(minutes: 10)) struct StreamUploadTests {
     private static let granule = ChunkSizes.granularity
 
@@ -42,7 +42,7 @@ import Testing
         #expect(try await scene.stream.append(Array("abc".utf8), at: 0) == .init(offset: 6, durable: 6))
     }
 
-    @Test func `Bytes beyond the announced size, and an end before it, are refused, and the upload goes on`()
+    @Test func `Bytes beyond the announced size, and an end before it, are refused, and the upload continues`()
         async throws
     {
         let scene = try await StreamScene(size: 4, having: "abc")
@@ -153,7 +153,7 @@ import Testing
         #expect(try await other.value == .init(offset: 4, durable: 4))
     }
 
-    @Test func `A cancelled append that the engine is getting stays, and the next one has to say where it is`()
+    @Test func `A cancelled append that the engine is getting is kept, and the next one must name its offset`()
         async throws
     {
         let scene = try await StreamScene()
@@ -293,7 +293,7 @@ import Testing
 
     // MARK: - Engines that take chunks
 
-    @Test func `Small appends to an engine that takes chunks are answered at once, and make one chunk`() async throws {
+    @Test func `Small appends to an engine with chunks are answered immediately, and make one chunk`() async throws {
         let scene = try await StreamScene(takesAnyPiece: false, chunk: Self.granule)
         let some = [UInt8](repeating: 7, count: 100_000)
         for number in 1...2 {
@@ -388,7 +388,7 @@ import Testing
         #expect(try await append.value.offset == 4)
     }
 
-    @Test func `Whoever waits when the task ends gets its end, and the bytes are gone`() async throws {
+    @Test func `A request that waits when the task ends gets its end, and the bytes are released`() async throws {
         let scene = try await StreamScene(having: "ab")
         #expect(try await scene.task.pause())
         let append = scene.append("cd")
@@ -399,7 +399,7 @@ import Testing
         #expect(scene.transfers.memory.streams.bytes == 0 && scene.task.snapshot().offset == nil)
     }
 
-    @Test func `A session that is lost leaves a gap, and the client may begin anew`() async throws {
+    @Test func `A lost session leaves a gap, and the client may start again`() async throws {
         let scene = try await StreamScene(having: "abcd")
         let append = scene.append("ef")
         #expect(try await scene.session.nextStep() == .send(4..<6))
@@ -476,7 +476,7 @@ import Testing
         #expect(scene.transfers.tasks.sessions.count == 0)
     }
 
-    @Test func `A stream of an earlier process waits, and goes on where its engine is`() async throws {
+    @Test func `A stream of an earlier process waits, and continues where its engine is`() async throws {
         let scene = try await StreamScene(having: "abcd", InMemoryTaskStore())
         let later = try await scene.stage.afterCrash()
         let task = try #require(later.transfers.uploads.all.first)

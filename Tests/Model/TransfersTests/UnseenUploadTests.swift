@@ -5,7 +5,7 @@ import Testing
 
 @testable import Transfers
 
-/// Uploads whose clients learn of the tasks when they have ended: for everybody else they are tasks like all others.
+/// Uploads whose clients learn of the tasks when they have ended: for other clients they are tasks like all others.
 @Loop @Suite(.watchdog(minutes: 10)) struct UnseenUploadTests {
     let stage = TransfersFixture(
         ScriptedBackend(inspection: .success(.ofSize(1))), InMemoryTaskStore(), isEngines: true)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: Source.allCases)
-    func `A client that stops waiting leaves a task that goes on`(source: Source) async throws {
+    func `A client that stops waiting leaves a task that continues`(source: Source) async throws {
         let (id, session, waiting) = try await begin(source)
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -97,7 +97,7 @@ import Testing
         #expect(try await list.task(id).result().state == .success)
     }
 
-    @Test func `Those that end are forgotten in the order of their ends, whether somebody has looked or not`()
+    @Test func `Ended uploads are forgotten in the order of their ends, whether a client has looked or not`()
         async throws
     {
         let stage = Self.limited { $0.finishedTasks = 2 }

@@ -15,7 +15,7 @@ import Transfers
         return (task, session)
     }
 
-    @Test func `A cancellation that nobody can tell about says so, in the answer and in the record`() async throws {
+    @Test func `A cancellation whose outcome is unknown says so, in the answer and in the record`() async throws {
         let (task, session) = try await sending()
         async let cancelled = task.cancel()
         try await until { session.aborts == 1 }

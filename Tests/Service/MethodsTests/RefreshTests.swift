@@ -67,7 +67,7 @@ import Testing
             """, own: "fresh")
     }
 
-    @Test func `The default kind of a token is that of the engine`() async throws {
+    @Test func `The default kind of a token depends on the engine`() async throws {
         let set = #">> {"jsonrpc": "2.0", "id": 1, "method": "auth/setToken", "params": {"token": "fresh"}}"#
         let rest = """
 

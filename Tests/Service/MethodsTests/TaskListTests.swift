@@ -54,7 +54,7 @@ extension Wire {
         return (try JSON(line: line), line.utf8.count)
     }
 
-    /// Sends the same upload many times at once, and returns when each is answered: a round trip for each of them would
+    /// Sends the same upload many times, and returns when each is answered: a round trip for each of them would
     /// wait for the loop, which other tests keep busy.
     @concurrent func startUploads(_ count: Int, _ params: JSON) async throws {
         async let sent = send(String(repeating: request("reference/putData", params) + "\n", count: count))

@@ -19,7 +19,7 @@ import Testing
         for (path, number) in table { #expect(Descriptor.number(at: path) == number, "\(path)") }
     }
 
-    @Test func `Other paths lead to none`() throws {
+    @Test func `Other paths lead to no descriptor`() throws {
         let (file, link) = (try scratch.file("1", []), scratch.path + "/link")
         #expect(symlink(link, link) == 0)
         let others = [

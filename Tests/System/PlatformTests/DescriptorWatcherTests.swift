@@ -15,7 +15,7 @@ import Testing
         watcher.cancel()
     }
 
-    @Test func `Only the requested events are reported, and a change takes effect at once`() async throws {
+    @Test func `Only the requested events are reported, and a change takes effect immediately`() async throws {
         let pipe = try Pipe()
         let news = Mail<Readiness>()
         let watcher = try #require(DescriptorWatcher(pipe.writing, for: []) { news.deliver($0) })

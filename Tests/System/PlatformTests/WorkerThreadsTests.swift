@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.watchdog(minutes: 10)) struct WorkerThreadsTests {
     @Test(arguments: [1, 2, 5])
-    func `Exactly as many jobs as the limit run at once`(limit: Int) async throws {
+    func `Exactly as many jobs as the limit run concurrently`(limit: Int) async throws {
         let threads = WorkerThreads("test", limit: limit)
         let (started, ended) = (Mail<Int>(), Mail<Int>())
         let gate = DispatchSemaphore(value: 0)
@@ -21,7 +21,7 @@ import Testing
                 ended.deliver(number)
             }
         }
-        // Each job waits at the gate, so all of these start only if they run at once.
+        // Each job waits at the gate, so all of these start only if they run concurrently.
         var first: Set<Int> = []
         for _ in 0..<limit { first.insert(try await started.next()) }
         #expect(first == Set(0..<limit), "jobs start in the order of their submission")
@@ -120,7 +120,7 @@ import Testing
         for number in 0..<5000 { #expect(try await results.next() == number) }
     }
 
-    @Test func `submitHere runs a job at once on an idle queue, else after the waiting jobs`() async throws {
+    @Test func `submitHere runs a job immediately on an idle queue, else after the waiting jobs`() async throws {
         let queue = SerialQueue(on: WorkerThreads("test"), 0)
         let results = Mail<Int>()
         startTestThread("caller") {

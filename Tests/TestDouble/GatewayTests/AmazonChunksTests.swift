@@ -73,7 +73,7 @@ import Testing
         await #expect(throws: HTTPRequestBody.Failure.self) { try await read(body, Self.signed) }
     }
 
-    @Test func `What is announced must be there, and be served`() async throws {
+    @Test func `Announced trailers and lengths must arrive, and be supported`() async throws {
         let body = "5\r\nhello\r\n0\r\n\r\n"
         await #expect(throws: HTTPRequestBody.Failure.self) {
             try await read(body, Self.trailed, ["x-amz-trailer": "x-amz-checksum-crc32"])

@@ -342,7 +342,7 @@ import Testing
             "/batch/x/y", "/batch", "/upload/storage/v1/b/x/o/y", "/storage", "/upload", "/v0/x", "/v0/b/x",
             "/storage/v1/b/x/strange", "/storage/v1/b/x/o/y/strange", "/storage/v1/b/x/o/y/moveTo/b/z",
         ])
-    func `A path in the space of an API is no object of a bucket`(path: String) {
+    func `A path of an API is never an object of a bucket`(path: String) {
         for method in [Method.put, .delete, .post, .get] where path != "/batch" || method != .post {
             guard let route = try? request(method, path).allowedRoute() else {
                 #expect(refusal(method, path)?.status == 404, "\(method)")

@@ -35,14 +35,14 @@ import Transfers
         await transfers.cancelAll()
     }
 
-    @Test func `Sizes of which no integer holds the sum stay counted`() throws {
+    @Test func `Sizes whose sum overflows are counted`() throws {
         let ledger = SpaceLedger(buckets: nil, quota: nil)
         for name in ["a", "b", "c"] { ledger.add(.max, at: try ref(name)) }
         ledger.add(0, at: try ref("a"))
         #expect(ledger.stored.count == 3)
     }
 
-    @Test func `A clock that has been moved as far as it goes can be stopped at another time`() async {
+    @Test func `A clock at its last time can be stopped at another time`() async {
         let clock = HarnessClock()
         let harness = Harness(clock, random: .secure) { _ in fatalError("the process ends") }
         #expect(harness.stop(at: Timestamp(microseconds: 0)))

@@ -87,7 +87,8 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `A temporary failure of the opening answers one request, and the session goes on`(isLost: Bool) async throws {
+    func `A temporary failure of the opening answers one request, and the session continues`(isLost: Bool) async throws
+    {
         let stage = try await HarnessFixture()
         let error = StorageError(.unknown, "Busy.").with(\.retryable, true)
         stage.arm("busy", Set(Operation.allCases), isLost ? .lose(error) : .fail(error))
@@ -190,7 +191,7 @@ import Transfers
         #expect(try await content(stage) == bytes)
     }
 
-    @Test func `A request whose bytes were dropped continues no other one`() async throws {
+    @Test func `A request whose bytes were dropped does not continue another one`() async throws {
         let stage = try await HarnessFixture()
         let upload = try await stage.transfers.begin(UploadRequest(.incoming(size: nil), to: ref("a"), for: .gateway))
         let other = IncomingBytes.Piece([UInt8](repeating: 7, count: Int(chunk)), at: 0)

@@ -42,7 +42,7 @@ import Transfers
     }
 
     @Test(arguments: [true, false])
-    func `A pause or a cancellation ends a hold at once`(pauses: Bool) async throws {
+    func `A pause or a cancellation ends a hold immediately`(pauses: Bool) async throws {
         let stage = try await HarnessFixture()
         stage.arm("gate", [.send], .hold, at: 262_144)
         let task = try await stage.upload(Self.mebibyte)

@@ -57,7 +57,7 @@ import Transfers
         try await until { upload.task?.state == (isLast ? .success : .running) }
     }
 
-    @Test func `The session of an ended upload goes with its end`() async throws {
+    @Test func `The session of an ended upload is removed with it`() async throws {
         let stage = try await HarnessFixture()
         weak var held: IncomingUpload?
         let task = try await {
@@ -71,7 +71,7 @@ import Transfers
         try await until { task.state == .success }
     }
 
-    @Test func `Beyond the bound the longest idle session goes`() async throws {
+    @Test func `Beyond the bound the longest idle session is removed`() async throws {
         let stage = try await stage { $0.uploadSessions.most = 2 }
         let (first, second) = (try await session(stage, "a"), try await session(stage, "b"))
         try await use(second, stage)
@@ -86,7 +86,7 @@ import Transfers
         #expect(first.state == .failed && third.state == .running)
     }
 
-    @Test func `A session that is in use stays; without another one there is no room`() async throws {
+    @Test func `A session in use is kept; without another one there is no room`() async throws {
         let stage = try await stage { $0.uploadSessions.most = 1 }
         let task = try await session(stage)
         let upload = try #require(try await stage.transfers.incomingUpload(task.id))
@@ -100,7 +100,7 @@ import Transfers
         #expect(task.state == .failed)
     }
 
-    @Test func `Sessions that begin all at once are no more than the bound`() async throws {
+    @Test func `Sessions that begin concurrently are never more than the bound`() async throws {
         let stage = try await stage { $0.uploadSessions.most = 3 }
         let begun = (0..<20).map { number in Task { try await session(stage, "\(number)") } }
         for task in begun {

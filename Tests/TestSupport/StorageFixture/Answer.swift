@@ -9,7 +9,7 @@ struct Answer: Error, Sendable {
     var body: [UInt8] = []
     /// What is said of the body's length, where it is not the truth.
     var announced: Int?
-    /// Of an object's bytes, where the headers do not tell the truth.
+    /// The bytes of an object with wrong headers.
     var trueFirstByte: Int64?
 
     static func text(_ status: Int, _ text: String) -> Answer {

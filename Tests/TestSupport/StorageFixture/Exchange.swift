@@ -38,7 +38,7 @@ struct Exchange {
         }
     }
 
-    /// Does what a fault does at once.
+    /// Does what a fault does immediately.
     private mutating func trigger(_ fault: StorageFixture.Fault.Action, at byte: Int64? = nil) throws {
         self.fault = fault
         switch fault {

@@ -31,7 +31,7 @@ extension StorageFixture.Fault {
         }
     }
 
-    /// At a byte, the bytes before it are taken, or sent for a download; what is not done at once is done to the
+    /// At a byte, the bytes before it are taken, or sent for a download; what is not done immediately is done to the
     /// request that carries it.
     package enum Action: Sendable {
         /// Instead of handling the request. At a byte: without reading the rest, and for the last time.
@@ -43,9 +43,9 @@ extension StorageFixture.Fault {
         case closeAfterHandling
         /// Although the connection seemed to be kept.
         case closeAfterAnswer
-        /// Reads no further until the signal, then goes on.
+        /// Reads no further until the signal, then continues.
         case stall(until: Signal)
-        /// Handles the request at once.
+        /// Handles the request immediately.
         case answerLate(Signal)
         case reportFalseOffset(FalseOffset)
         /// The session is gone, with this status for an answer from now on.

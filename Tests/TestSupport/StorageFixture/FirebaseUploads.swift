@@ -19,7 +19,7 @@ extension FixtureState {
             .with("X-Goog-Upload-Chunk-Granularity", "\(ResumableSession.granule)").with("X-GUploader-UploadID", id)
     }
 
-    /// The session as an answer that is not a query's tells it.
+    /// The session in an answer to another request than a query.
     func progress(of id: String, _ call: Call) -> Answer {
         guard let session = sessions[id] else { return call.dialect.refusal(404) }
         if call.dialect == .gcs { return progressGCS(of: session, call) }

@@ -47,7 +47,7 @@ struct ResumableSession: Sendable {
 struct Receipt: Sendable {
     let session: String
     let turn: Int
-    /// How many of the first bytes of the body are there already.
+    /// How many of the first bytes of the body are stored already.
     let skip: Int
     let completes: Bool
 }

@@ -27,7 +27,7 @@ extension Call {
         }
     }
 
-    /// The names and values as they are sent, in their order. Nil for a plus, which servers read in different ways.
+    /// The names and values in the form and order of the request. Nil for a plus, which servers read in different ways.
     private static func pairs(_ text: Substring) -> [(name: String, value: String)]? {
         var pairs: [(name: String, value: String)] = []
         for pair in text.split(separator: "&") {

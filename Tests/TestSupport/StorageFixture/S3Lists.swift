@@ -51,7 +51,7 @@ extension FixtureState {
         return last
     }
 
-    /// Ceph leaves slashes and apostrophes as they are; Amazon writes a plus for a blank.
+    /// Ceph does not encode slashes and apostrophes; Amazon writes a plus for a blank.
     private func encoded(_ name: String) -> String {
         let text = name.percentEncoded.replacing("%2F", with: "/")
         return s3.server == .aws ? text.replacing("%20", with: "+") : text.replacing("%27", with: "'")

@@ -35,7 +35,7 @@ extension FixtureState {
         }
     }
 
-    /// Compares the checksums that the request tells.
+    /// Compares the checksums of the request.
     private func checkBody(_ call: Call, _ body: [UInt8]) throws(Answer) {
         if let content = call.headers["x-amz-content-sha256"], content != "UNSIGNED-PAYLOAD",
             content != SHA256.hash(body).hexadecimal

@@ -179,7 +179,7 @@ extension FixtureState {
 
     private func partsOfS3(_ upload: S3Upload, _ call: Call) -> Answer { partsOfS3(upload.listed, call) }
 
-    /// The parts of an upload as a list that does not tell the truth.
+    /// The parts of an upload in a wrong list.
     func lying(
         _ lie: StorageFixture.Fault.FalseOffset, about session: ResumableSession
     ) -> [(number: Int, size: String, etag: String)] {

@@ -24,7 +24,7 @@ struct S3Element: Sendable {
 }
 
 extension String {
-    /// Ceph refers to control characters, which XML does not have, and leaves U+FFFE and U+FFFF as they are.
+    /// Ceph refers to control characters, which XML does not have, and does not encode U+FFFE and U+FFFF.
     fileprivate var xmlEscaped: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar {

@@ -32,7 +32,7 @@ package final class StorageFixture: Sendable {
     package var url: String { server.url }
     package var connections: Int { server.connections }
 
-    /// Setting them counts requests anew.
+    /// Setting them restarts the count of requests.
     package var faults: [Fault] {
         get { core.change { $0.script.all } }
         set { core.change { $0.script = PendingFaults(newValue) } }

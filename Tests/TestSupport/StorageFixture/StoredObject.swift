@@ -25,7 +25,7 @@ struct StoredObject: Sendable {
     var upload: String?
     /// A wrong request has removed its bytes: a list and a `HEAD` still show it.
     var isDestroyed = false
-    /// Whether its size is told although it is 0.
+    /// Whether its size is sent although it is 0.
     var tellsEmptySize = true
 
     /// - Parameter generation: also its time, in microseconds.

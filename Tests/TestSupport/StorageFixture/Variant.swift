@@ -14,7 +14,7 @@ extension StorageFixture {
 }
 
 extension StorageFixture.Variant {
-    /// What refuses an upload whose bytes do not have the checksum that was told; nil where nobody compares them.
+    /// What refuses an upload whose bytes do not have the given checksum; nil if checksums are not compared.
     var mismatchStatus: Int? {
         switch self {
         case .service, .fakeGCS: 400

@@ -30,7 +30,7 @@ import Testing
             try peer.write(moment == .withinChunks ? "\r\n8\r\nabcd" : "\r\nabcd")
         }
         let error = try await failure(of: HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20))))
-        // A server that closes at once may be gone before the client has connected.
+        // A server that closes immediately may be gone before the client has connected.
         let isUnreached = if case .cannotConnect = error.kind { moment == .atOnce } else { false }
         #expect((error.kind.isBroken || isUnreached) && error.isRetryable)
         #expect(error.mayHaveReachedServer || moment == .atOnce)
@@ -57,7 +57,7 @@ import Testing
             try peer.answer("403 Forbidden", "no", headers: ["Connection: close"])
             if keepsReading { peer.waitForEnd() }
         }
-        // If the server closes at once, its response and the end of the connection race.
+        // If the server closes immediately, its response and the end of the connection race.
         let request = HTTPRequest("PUT", server.url, body: .bytes(pattern(32 << 20)))
         do throws(HTTPError) {
             let response = try await HTTPClient(.none).perform(request)

@@ -20,7 +20,7 @@ import Testing
         #expect(server.connections == 1)
     }
 
-    @Test func `A hundred requests run at once`() async throws {
+    @Test func `A hundred requests run concurrently`() async throws {
         let arrived = Mutex(0)
         let all = Signal()
         let server = try FixtureServer { peer in

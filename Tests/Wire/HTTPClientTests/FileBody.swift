@@ -14,7 +14,7 @@ extension ReadAhead {
         let description: String
     }
 
-    /// `count` bytes of an open file from `start` on. The descriptor must stay open as long as the body is there: one
+    /// `count` bytes of an open file from `start` on. The descriptor must stay open as long as the body exists: one
     /// block may still be read when a transfer has ended.
     convenience init(
         descriptor: Int32, from start: Int64 = 0, count: Int64, on threads: WorkerThreads

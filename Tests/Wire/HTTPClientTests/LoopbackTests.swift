@@ -19,7 +19,7 @@ import Testing
                     HTTPRequest("GET", "http://\(host):\(port)/y", headers: ["Authorization": "Bearer secret"]))
                 #expect(String(decoding: response.body, as: UTF8.self) == "GET /y HTTP/1.1", "\(host)")
             }
-            // Nothing listens there, or answers for TLS: without a proxy each of them fails at once.
+            // Nothing listens there, or answers for TLS: without a proxy each of them fails immediately.
             for url in [
                 "http://[::1]:\(port)/", "http://[::ffff:127.0.0.1]:\(port)/", "https://127.0.0.1:1/",
                 "http://127.8.9.10:\(port)/", "https://localhost:1/",

@@ -29,7 +29,7 @@ import Testing
         #expect(file.largestRead <= 512 << 10)
     }
 
-    @Test func `Parts of a file are sent at once`() async throws {
+    @Test func `Parts of a file are sent concurrently`() async throws {
         let bytes = pattern(2 << 20)
         let file = try ScratchFile(bytes)
         let server = try FixtureServer { peer in

@@ -45,7 +45,7 @@ import Testing
         return "\(answer.status) " + String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func `The health is told to all peers, and the reason of a failure to those on this machine`() async {
+    @Test func `All peers see the health, and those on this machine the reason of a failure`() async {
         #expect(await health("/healthz", nil, from: "10.0.0.1:5") == "200 ok\n")
         #expect(await health("/healthz", "/root is gone", from: "127.0.0.1:5") == "503 /root is gone\n")
         #expect(await health("/healthz", "/root is gone", from: "10.0.0.1:5") == "503 The objects cannot be used.\n")

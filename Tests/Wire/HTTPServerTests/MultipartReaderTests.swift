@@ -12,7 +12,7 @@ import Testing
         MultipartReader(try #require(boundary), HTTPRequestBody(Array(text.replacing("|", with: "\r\n").utf8)))
     }
 
-    @Test func `Parts are read in order, in pieces or at once`() async throws {
+    @Test func `Parts are read in order, in pieces or whole`() async throws {
         let reader = try reader("--b|A: 1||one|--b|A: 2||two|--b|A: 3||three|--b--")
         #expect(try await reader.read() == [])
         #expect(try await reader.nextPart()?["A"] == "1")

@@ -9,7 +9,7 @@ import Testing
 /// Requests and answers that are in memory, of many clients together.
 @Loop @Suite(.watchdog(minutes: 10)) struct SharedMemoryTests {
     private static let bytes = 1 << 20
-    /// More than a socket takes at once.
+    /// More than a socket takes in one write.
     private static let large = 8 << 20
     private let clock = ManualClock()
     private let memory: ConnectionMemory

@@ -24,7 +24,7 @@ import Testing
         #expect(ContentRange(field) == nil)
     }
 
-    @Test func `A Content-Range tells the bytes and the size as far as they are known`() {
+    @Test func `A Content-Range has the bytes and the size as far as they are known`() {
         func members(_ field: String) -> [Int64?]? { ContentRange(field).map { [$0.first, $0.last, $0.size] } }
         #expect(members("bytes 2-4/5") == [2, 4, 5])
         #expect(members("Bytes 2-4/*") == [2, 4, nil])

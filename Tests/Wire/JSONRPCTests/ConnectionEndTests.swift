@@ -44,7 +44,7 @@ import Testing
         try await ended.next()
     }
 
-    @Test func `A connection without requests ends at once`() async throws {
+    @Test func `A connection without requests ends immediately`() async throws {
         let (_, ended) = try desk.connect(wire)
         wire.endSending()
         #expect(await wire.line() == nil)

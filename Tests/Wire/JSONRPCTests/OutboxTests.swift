@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `Too many samples of a group become one word about it, until the reader goes on`() {
+    @Test func `Too many samples of a group become one word about it, until the reader continues`() {
         var (outbox, reader) = Self.blocked()
         var made = 0
         func put(_ text: String, _ key: String, of group: String) {

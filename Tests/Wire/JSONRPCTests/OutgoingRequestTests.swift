@@ -154,7 +154,7 @@ func inquire(_ id: Int, stay: Bool = false) -> String {
         connection.close()
     }
 
-    @Test func `A cancelled request throws at once, and leaves no entry`() async throws {
+    @Test func `A cancelled request throws immediately, and leaves no entry`() async throws {
         let (connection, _) = try desk.connect(wire)
         let answer = desk.asking()
         #expect(await wire.line() == question(1))

@@ -36,7 +36,7 @@ import Testing
         var (random, plain) = (SeededGenerator(state: seed), 0)
         let limits = ConnectionLimits(), decoder = decoder(limits)
         for _ in 0..<10_000 {
-            // Each of the three in one of its forms, but often one is something else, is missing, or is there twice.
+            // Each of the three in one of its forms, but often one is something else, is missing, or occurs twice.
             var members = ["jsonrpc", "\"id\"", "method"].map { name in
                 Self.pieces.filter { $0.contains(name) }.randomElement(using: &random) ?? ""
             }
@@ -123,7 +123,7 @@ import Testing
         connection.close()
         // The params are bytes, too.
         metrics.received = 0
-        // A plain call has no duration, since it is answered at once.
+        // A plain call has no duration, since it is answered immediately.
         let counts = "\(metrics.families(TestContext.methods.names).filter { $0.kind != .histogram })"
         return Conversation(answers: answers, counts: counts, debug: debug.all, traced: traced.all)
     }

@@ -61,7 +61,7 @@ import Testing
     }
 
     /// Line separators at every place of a word, alone and in runs, with the characters that begin with the same bytes.
-    @Test func `No text has a line separator, whoever writes it`() throws {
+    @Test func `No text has a line separator, from any writer`() throws {
         for (separator, escape) in [("\u{85}", "\\u0085"), ("\u{2028}", "\\u2028"), ("\u{2029}", "\\u2029")] {
             for before in 0..<18 {
                 for after in ["", "y", "\u{84}\u{A0}\u{2027}\u{202A}\u{203A}\u{20A8}\u{3028}é\n", separator] {

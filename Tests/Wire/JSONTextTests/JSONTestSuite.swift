@@ -1,6 +1,6 @@
 import Foundation
 
-/// The files of nst/JSONTestSuite, which lie beside the checkout and not in it.
+/// The files of nst/JSONTestSuite, which are outside of the checkout.
 enum JSONTestSuite {
     struct File: Sendable {
         let name: String

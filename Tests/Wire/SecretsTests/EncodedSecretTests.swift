@@ -50,7 +50,7 @@ import Testing
         #expect("so \(Self.hex(secret).prefix(20)) is".hidingSecrets([secret]) == "so (…) is")
     }
 
-    @Test func `Other texts stay as they are`() {
+    @Test func `Other texts do not change`() {
         let text = "The server answered 404: deadbeef0123456789 QmVhcmVyIGFub3RoZXI= /a/b+c"
         #expect(text.hidingSecrets(["Kq7-Lx2Mz9b_04~Zt4mW9", "ab", "short"]) == text)
     }

@@ -1,8 +1,8 @@
 "use strict";
-/** What is put: bytes or text, all at once or piece by piece. */
+/** The content of an upload: bytes or text, whole or piece by piece. */
 const { Readable } = require("node:stream");
 
-/** All at once, as params. */
+/** All bytes, as params. */
 function contentOf(data) {
   return typeof data === "string" ? { text: data } : { data: bytesOf(data).toString("base64") };
 }

@@ -50,7 +50,7 @@ class Changes {
     if (!this.#error) await this.#session.request("storage/removeObserver", { handle: this.#handle }).catch(() => {});
   }
 
-  /** Returns when something has happened, or the signal aborts. The event loop goes on meanwhile. */
+  /** Returns when something has happened, or the signal aborts. The event loop runs meanwhile. */
   async #news() {
     this.#session.hold();
     let wake;

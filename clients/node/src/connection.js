@@ -77,7 +77,7 @@ class Connection {
     if (--this.#holds === 0) this.#transport.unref();
   }
 
-  /** Ends the session and the child process: after its tasks, or, without `drain`, at once. Resolves after its end. */
+  /** Ends the session and the child process: after its tasks, or, without `drain`, immediately. Resolves after its end. */
   async close({ drain = true } = {}) {
     this.#isClosing = true;
     this.hold();

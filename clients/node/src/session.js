@@ -1,5 +1,6 @@
 "use strict";
 /** The session that references and tasks share: its connection, its tasks and their observers. */
+const { setTimeout: sleep } = require("node:timers/promises");
 const { Connection } = require("./connection.js");
 const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
 const { Reference } = require("./reference.js");
@@ -12,6 +13,7 @@ const KINDS = {
   "folderTask/event": FolderTask,
 };
 const START_PATIENCE = 30_000; // milliseconds for the first answer
+const STEP = 500; // milliseconds between two looks at a task while the session waits for its end
 
 class Session {
   defaultBucket;
@@ -21,6 +23,10 @@ class Session {
   #connection;
   #observers = new Map();
   #underWay = new Set();
+  /** The tasks that this session has started, resumed or retried, until it receives their end. */
+  #moved = new Set();
+  /** Whether `close` waits for the running ones, as a private service does unless it serves through that of another client. */
+  #waitsForTasks = false;
   #feeds = new Map();
   #known = new Map();
   #forgotten = new FinalizationRegistry((key) => {
@@ -41,13 +47,14 @@ class Session {
   }
 
   /** Sends `initialize`: a service that cannot start fails here. */
-  async open(bucket) {
-    const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node", version: VERSION } };
+  async open(bucket, pausesTasks) {
+    const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node", version: VERSION }, pausesTasks };
     try {
       const server = await this.request("initialize", params, { signal: AbortSignal.timeout(START_PATIENCE) });
       this.#connection.serviceVersion = server.server?.version;
       this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
       this.defaultBucket = bucket ?? server.defaultBucket;
+      this.#waitsForTasks = pausesTasks && !server.harness; // A harness lets go what a test holds.
     } catch (error) {
       await this.close({ drain: false });
       throw error.name === "TimeoutError" ? new ServiceGoneError("The service does not answer.") : error;
@@ -63,9 +70,16 @@ class Session {
     return this.#connection.request(method, params, options);
   }
 
-  close(options) {
+  async close({ drain = true } = {}) {
+    if (drain && this.#waitsForTasks && this.#moved.size) await this.#tasksRest();
     this.onRefreshToken = undefined;
-    return this.#connection.close(options);
+    return this.#connection.close({ drain });
+  }
+
+  async #tasksRest() {
+    for (const task of this.#moved) {
+      while (await task._moves().catch(() => false)) await Promise.race([task.wait().catch(() => {}), sleep(STEP)]);
+    }
   }
 
   // Values
@@ -108,6 +122,12 @@ class Session {
 
   leave(task) {
     this.#underWay.delete(task);
+    this.#moved.delete(task);
+  }
+
+  /** The task has been started, resumed or retried here. */
+  move(task) {
+    this.#moved.add(task);
   }
 
   /** Keeps Node's event loop running until the matching `release`. */

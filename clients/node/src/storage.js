@@ -10,8 +10,9 @@ const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 const { Child, Socket } = require("./transport.js");
 const { isURL, parseURL } = require("./url.js");
 
-const SESSION_OPTIONS = ["bucket", "onRefreshToken"];
-const SPAWN_OPTIONS = ["program", "args", "env", "shared", ...SESSION_OPTIONS];
+const SESSION_OPTIONS = ["bucket", "pausesTasks", "onRefreshToken"];
+const SPAWN_OPTIONS = ["program", "engine", "endpoint", "args", "env", "shared", ...SESSION_OPTIONS];
+const ENGINES = ["embedded", "firebase", "gcs", "s3"];
 const PAGE_OPTIONS = ["maxResults", "signal"];
 
 const flag = () => 'a flag of the service goes into args, as in args: ["--root", "objects"].';
@@ -22,16 +23,24 @@ function bundled() {
   return existsSync(path) ? path : undefined;
 }
 
+/** The words of the command that starts a service, or connects to the shared one. */
+function words(program, { engine, endpoint, args = [], shared = false }) {
+  if (engine !== undefined && !ENGINES.includes(engine)) {
+    throw new TypeError(`There is no engine ${engine}; there are ${ENGINES.join(", ")}.`);
+  }
+  const flags = Object.entries({ "--engine": engine, "--endpoint": endpoint }).filter(([, value]) => value !== undefined);
+  return [program, ...(shared ? ["connect"] : []), ...flags.flat(), ...args];
+}
+
 class Storage extends StorageMethods {
   #session;
 
   static async spawn(options) {
     callbackOf("onRefreshToken", options?.onRefreshToken);
-    const { program, args = [], env = {}, shared = false, ...session } = optionsOf("spawn", options, SPAWN_OPTIONS, flag);
+    const { program, env = {}, ...given } = optionsOf("spawn", options, SPAWN_OPTIONS, flag);
     const environment = { ...process.env, ...env };
-    const command = [program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), ...(shared ? ["connect"] : []), ...args];
-    const transport = await Child.start(command, environment, shared);
-    return Storage.#open(transport, session);
+    const command = words(program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), given);
+    return Storage.#open(await Child.start(command, environment, given.shared), given);
   }
 
   static async connect(socketPath, options) {
@@ -41,10 +50,10 @@ class Storage extends StorageMethods {
     return Storage.#open(await Socket.connect(socketPath), session);
   }
 
-  static async #open(transport, { bucket, onRefreshToken }) {
+  static async #open(transport, { bucket, pausesTasks = !transport.isShared, onRefreshToken }) {
     const storage = new Storage();
     storage.#session = new Session(transport, onRefreshToken);
-    await storage.#session.open(bucket);
+    await storage.#session.open(bucket, pausesTasks);
     return storage;
   }
 

@@ -7,7 +7,7 @@
  *                      readAt ─▶ reads that say where they begin, a few on their way
  *
  * The service answers an append when it has taken the bytes; while too many have no answer, the stream takes no more: that
- * is the back pressure. A stream that is destroyed cancels its task, except one that goes on with an earlier upload, and a
+ * is the back pressure. A stream that is destroyed cancels its task, except one that continues an earlier upload, and a
  * task that fails destroys its stream.
  */
 const { Readable, Writable } = require("node:stream");
@@ -23,7 +23,7 @@ class UploadStream extends Writable {
   #pieceBytes;
   #onTheirWay = new Set();
 
-  /** `offset` is where in the object the first bytes are, of an upload that goes on. */
+  /** `offset` is where in the object the first bytes are, if it continues an upload. */
   constructor(task, { maxMessageBytes, offset, md5Hash, isToStay = false }) {
     super({ highWaterMark: PIECE });
     this.#place = offset === undefined ? {} : { offset };

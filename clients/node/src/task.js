@@ -9,6 +9,7 @@ const { Snapshots, tell } = require("./snapshots.js");
 const { DownloadStream, UploadStream } = require("./streams.js");
 
 const NOTHING = { completedUnitCount: 0, totalUnitCount: 0, fractionCompleted: 0 };
+const MOVES = new Set(["resume", "retry"]);
 const ENDED = new Set(["success", "failed", "cancelled"]);
 const ignore = () => {};
 
@@ -30,6 +31,7 @@ class Task extends TaskMethods {
   static outcome = ({ metadata }) => metadata;
   #session;
   #id;
+  #continued = false;
   #started;
   #isListening = false;
   #iterations = new Set();
@@ -55,6 +57,10 @@ class Task extends TaskMethods {
 
   get id() {
     return this.#id;
+  }
+
+  get continued() {
+    return this.#continued;
   }
 
   started() {
@@ -205,6 +211,12 @@ class Task extends TaskMethods {
     this._hear({ ...this.#last, status: "failure", state, error });
   }
 
+  /** Whether it runs, or will, without bytes from this program. */
+  async _moves() {
+    const { state, origin } = await this.snapshot();
+    return (state === "queued" || state === "running") && origin !== "stream";
+  }
+
   /** Cancels the task, whose error then has the reason as its `cause`. */
   _abandon(reason) {
     if (this.#isOver) return;
@@ -212,7 +224,7 @@ class Task extends TaskMethods {
     void this.cancel().catch(ignore);
   }
 
-  /** A task that has failed runs again: it has another end, of which its listeners hear. */
+  /** A task that has failed runs again: it has another end, which its listeners receive. */
   #renew(snapshot) {
     this.#last = this.#session.snapshot(this.constructor, snapshot);
     this.#end = newEnd();
@@ -224,7 +236,9 @@ class Task extends TaskMethods {
 
   #adopt(result) {
     this.#id = result.task;
+    this.#continued = result.continued === true;
     this.#session.know(this);
+    this.#session.move(this);
     for (const status of STATUSES) this.#session.observe(result.observers[status], this, status);
     this.#last = this.#session.snapshot(this.constructor, result);
     return this.#id;
@@ -294,6 +308,7 @@ class Task extends TaskMethods {
     const then = ({ accepted, snapshot }) => {
       if (this.#isOver && !ENDED.has(snapshot.state)) this.#renew(snapshot);
       this.#keepGoing({ isPaused: snapshot.state === "paused" });
+      if (accepted && MOVES.has(verb)) this.#session.move(this);
       return accepted;
     };
     return this.#call(verb, then);

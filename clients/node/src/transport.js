@@ -10,8 +10,8 @@ const { socketAddress } = require("./files.js");
 const debug = debuglog("storage-rpc");
 const FAREWELL = '{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n';
 /**
- * A service that is told to end does so within two seconds. A process that goes on for `grace` after its output has ended
- * serves others.
+ * A service that is asked to end does so within two seconds. A process that continues for `grace` after its output has
+ * ended serves others.
  */
 const patience = { milliseconds: 3000, grace: 2000 };
 const LAST_WORDS = 8192; // characters of stderr that are kept
@@ -66,7 +66,7 @@ class Child {
   }
 
   /**
-   * Closes the input: the service ends after its tasks, or, without `drain`, at once. A shared one continues, but its
+   * Closes the input: the service ends after its tasks, or, without `drain`, immediately. A shared one continues, but its
    * pending answers may wait for a task for ever.
    */
   hangUp({ drain }) {
@@ -77,7 +77,7 @@ class Child {
     this.#insist(canSay ? 1 : 0);
   }
 
-  /** Ends the process at once, without waiting for writes. */
+  /** Ends the process immediately, without waiting for writes. */
   breakOff() {
     this.#insist(0);
   }

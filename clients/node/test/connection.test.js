@@ -36,7 +36,7 @@ check("characters that are cut in two arrive whole", async (room) => {
   assert.equal(await storage.request("service/ping"), "räined 🌧");
 });
 
-check("an event right behind the answer is heard", async (room) => {
+check("an event right behind the answer arrives", async (room) => {
   const storage = await room.fake(`${SNAPSHOT}
     const messages = [{ id: (await next()).id, result: begun }, event("1", "resume"), event("4", "success")];
     process.stdout.write(messages.map(line).join(""));
@@ -102,7 +102,7 @@ check("the real service ends a wait that is cancelled", async (room) => {
   assert.equal(await task.cancel(), true);
 });
 
-check("ten thousand requests at once are all answered", async (room) => {
+check("ten thousand concurrent requests are all answered", async (room) => {
   const storage = await room.spawn();
   const paths = Array.from({ length: 10_000 }, (_, index) => "ä".repeat(200) + index);
   const answers = await Promise.all(paths.map((path) => storage.request("storage/reference", { path })));

@@ -110,7 +110,7 @@ check("what is below a folder is deleted, and all only if that is said", async (
   assert.deepEqual((await storage.reference().listAll()).items, []);
 });
 
-check("what is refused is told", async (room) => {
+check("the error says what is refused", async (room) => {
   const storage = await room.spawn();
   const directory = await tree(room);
   await symlink("a.txt", join(directory, "link"));
@@ -123,7 +123,7 @@ check("what is refused is told", async (room) => {
   await assert.rejects(task.items({ state: [] }).next(), /did you mean states\?/);
 });
 
-check("a folder is paused, and goes on", async (room) => {
+check("a folder is paused, and resumes", async (room) => {
   const storage = await room.spawn();
   await storage.updateSettings({ uploadChunkSizeBytes: 256 << 10 });
   await holdAt(storage, MIB);

@@ -64,7 +64,7 @@ scene("a token that is refused in mid-transfer is replaced", async ({ storage, h
   await put().wait();
 });
 
-scene("an upload stops at 40 %, is paused there and goes on", async ({ harness, put }) => {
+scene("an upload stops at 40 %, is paused there and resumes", async ({ harness, put }) => {
   await harness.arm({ on: "send", at: 2 * MIB, do: { hold: true } });
   const task = put();
   const { held } = await harness.settled();
@@ -75,7 +75,7 @@ scene("an upload stops at 40 %, is paused there and goes on", async ({ harness, 
   await task.wait();
 });
 
-scene("a failed upload is retried, and its listeners hear of it", async ({ storage, harness, put }) => {
+scene("a failed upload is retried, and its listeners receive the events", async ({ storage, harness, put }) => {
   await storage.updateSettings({ maxUploadRetryTime: 0 });
   await harness.arm({ on: "send", at: 2 * MIB, do: { fail: { httpStatus: 503 } } });
   const task = put();
@@ -132,7 +132,7 @@ scene("requests are held until their connection ends", async ({ harness, socket 
   while ((await harness.settled()).held.length < 3);
   await other.close({ drain: false });
   assert.deepEqual((await asked).map(({ reason }) => reason.reason), Array(3).fill("serviceGone"));
-  while ((await harness.settled()).held.length > 0); // the service may hear of the end later
+  while ((await harness.settled()).held.length > 0); // the service may notice the end later
 });
 
 scene("a slow line takes seconds of the harness, not of the test", async ({ harness, put }) => {
@@ -172,7 +172,7 @@ scene("mistakes of a test are answered", async ({ harness }) => {
   assert.deepEqual((await harness.disarm()).unfired, ["never"]);
 });
 
-check("a task is there after the service has ended at a byte", async (room) => {
+check("a task is listed after the service has ended at a byte", async (room) => {
   const args = ["--harness", "--root", room.root];
   const first = await room.spawn({ args });
   await first.request("harness/arm", { on: "send", at: 2 * MIB, do: { exit: 9 } });

@@ -83,7 +83,7 @@ check("a value that JSON does not have is refused by name, and sends nothing", a
   await place.putData("x", { ifGenerationMatch: "0" }).wait();
 });
 
-check("an option that is misspelled or elsewhere is told what is meant", async (room) => {
+check("the error for a misspelled or misplaced option names the right one", async (room) => {
   const storage = await room.spawn();
   const place = storage.reference("x");
   const meant = (call, message) => assert.throws(call, refusal(message));

@@ -6,7 +6,7 @@ import { MIB, PATIENCE, check, gone, hearing, impatient, pid, statuses } from ".
 const SAY_PID = `console.log((await storage.request("service/status")).pid);`;
 const HOLD = `await storage.request("harness/arm", { on: "send", at: ${MIB}, do: { hold: true } });`;
 
-check("a program with an idle session ends by itself, and so does the service", async (room) => {
+check("a program with an idle session ends by itself, with the service", async (room) => {
   const { status, output } = await room.run(SAY_PID);
   assert.equal(status, 0, output);
   await gone(Number(output));
@@ -25,7 +25,7 @@ check("process.exit leaves no service behind, whatever is under way", async (roo
   await gone(Number(output));
 });
 
-check("neither does a program that is interrupted or killed", async (room) => {
+check("a program that is interrupted or killed leaves no service behind", async (room) => {
   for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"]) {
     const child = room.start(`${SAY_PID} await storage.request("uploadTask/list"); setInterval(() => {}, 1000);`);
     const [line] = await once(child.stdout, "data");
@@ -35,7 +35,7 @@ check("neither does a program that is interrupted or killed", async (room) => {
   }
 });
 
-check("Ctrl-C is for the program, which may go on", async (room) => {
+check("Ctrl-C is for the program, which may continue", async (room) => {
   const child = room.start(`
     process.once("SIGINT", async () => console.log(await storage.request("service/ping")));
     setTimeout(() => {}, 60_000);
@@ -46,7 +46,7 @@ check("Ctrl-C is for the program, which may go on", async (room) => {
   assert.equal(String(await once(child.stdout, "data")), "pong\n");
 });
 
-check("a program with a paused task ends, and so does the service", async (room) => {
+check("a program with a paused task ends, with the service", async (room) => {
   const path = await room.largeFile();
   const { status, output } = await room.run(`
     ${HOLD}
@@ -73,7 +73,7 @@ check("a task that is resumed keeps the program going again", async (room) => {
   assert.deepEqual([status, output], [0, `${3 * MIB}\n`]);
 });
 
-check("whoever waits for a paused task waits for other clients to resume it", async (room) => {
+check("a program that waits for a paused task waits for other clients to resume it", async (room) => {
   const socket = await room.serve();
   const storage = await room.connect(socket);
   for (const wait of ["await task.wait();", "for await (const one of task) void one;"]) {
@@ -108,7 +108,7 @@ check("requests and tasks keep the program going", async (room) => {
   assert.deepEqual([status, output], [0, `${8 * MIB}\nsuccess\n`]);
 });
 
-check("failures that nobody listens to end nothing", async (room) => {
+check("failures without listeners end nothing", async (room) => {
   const { status, output } = await room.run(`
     process.on("unhandledRejection", (error) => { console.log("unhandled", error); process.exit(1); });
     const place = storage.reference("x");
@@ -130,7 +130,7 @@ check("failures that nobody listens to end nothing", async (room) => {
   assert.deepEqual([status, output], [0, "done\n"]);
 });
 
-check("a listener that throws is an uncaught exception, and the session goes on", async (room) => {
+check("a listener that throws is an uncaught exception, and the session continues", async (room) => {
   const { status, output } = await room.run(`
     process.on("uncaughtException", (error) => console.log(error.message));
     const task = storage.reference("x").putData("x");
@@ -184,7 +184,7 @@ check("a session with a shared service leaves it to the others", async (room, t)
   assert.equal(await (await room.spawn(shared)).uploadTask(task.id).cancel(), true);
 });
 
-check("a private service that serves others goes on", async (room, t) => {
+check("a private service that serves others continues", async (room, t) => {
   impatient(t, { milliseconds: PATIENCE, grace: 0 });
   for (const drain of [true, false]) {
     const own = { args: ["--root", `${room.root}-${drain}`] };
@@ -213,7 +213,7 @@ check("a root in use is said, and how to share it", async (room) => {
   await assert.rejects(room.spawn(), isSaid);
 });
 
-check("closing at once waits for nothing", async (room) => {
+check("closing without drain waits for nothing", async (room) => {
   const storage = await room.spawn();
   const id = await pid(storage);
   const task = await room.running(storage);
@@ -226,7 +226,7 @@ check("closing at once waits for nothing", async (room) => {
   await assert.rejects(asked);
 });
 
-check("a service that does not go is made to", async (room, t) => {
+check("a service that does not end is ended", async (room, t) => {
   impatient(t);
   const storage = await room.fake(`
     process.on("SIGTERM", () => {});
@@ -238,7 +238,7 @@ check("a service that does not go is made to", async (room, t) => {
   await gone(id);
 });
 
-check("a service that is told to end has time for it", async (room, t) => {
+check("a service that is asked to end has time for it", async (room, t) => {
   impatient(t, { milliseconds: PATIENCE });
   const path = `${room.directory}/ended`;
   const storage = await room.fake(`

@@ -40,7 +40,7 @@ test("elsewhere each tenth is a line", () => {
   assert.match(lines[0], /^200 bytes of 2\.0 KiB \(10%\), [\d.]+ \w+\/s, \d+:\d\d left$/);
 });
 
-test("a folder counts its files, and a wait is told", () => {
+test("a folder counts its files, and a wait is shown", () => {
   const files = { total: 4, completed: 1, unchanged: 1, toDelete: 2, deleted: 1, refused: 0, failed: 1 };
   assert.match(shown([1000], { files }), /2 of 4 files, 1 of 2 deleted, 1 failed  50%  1\.0 KiB of 2\.0 KiB/);
   assert.match(shown([1000], { files, isPlanned: false }), /^\r4 files found  1\.0 KiB\x1b/);

@@ -58,7 +58,7 @@ check("what is no source is refused", async (room) => {
   await assert.rejects(place.getMetadata(), { reason: "objectNotFound" });
 });
 
-check("a pipeline ends when the object is there", async (room) => {
+check("a pipeline ends when the object is stored", async (room) => {
   const storage = await room.spawn();
   const place = storage.reference("large.bin");
   const all = bytes(5 * MIB);
@@ -77,7 +77,7 @@ check("a pipeline ends when the object is there", async (room) => {
   assert.equal((await download.task.snapshot()).state, "success");
 });
 
-check("an upload is heard of as any other", async (room) => {
+check("an upload of a stream has the events of any upload", async (room) => {
   const storage = await room.spawn();
   const heard = [];
   const hear = ({ status, origin }) => heard.push(`${status} ${origin}`);
@@ -294,7 +294,7 @@ check("an upload that is paused takes its bytes when it is resumed", async (room
   await ended; // Its request is answered after the wait.
 });
 
-check("an upload goes on in another session", async (room) => {
+check("an upload continues in another session", async (room) => {
   const socket = await room.serve();
   const first = await room.connect(socket);
   const stream = first.reference("log.txt").putStream();
@@ -320,7 +320,7 @@ check("an upload goes on in another session", async (room) => {
   assert.throws(() => task.stream({ offset: 1n }), TypeError);
 });
 
-check("a stream that nobody uses does not keep the program running", async (room) => {
+check("an unused stream does not keep the program running", async (room) => {
   const { status, output } = await room.run(`
     await storage.reference("x").putData("abc").wait();
     storage.reference("x").getStream();

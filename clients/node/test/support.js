@@ -73,7 +73,7 @@ class Room {
     await gone(id);
   }
 
-  /** A service that greets, and goes on as it is told. */
+  /** A service that greets, then runs the given code. */
   async fake(body, options = {}) {
     const args = ["-e", `${HELLO}${body}})()`];
     return this.keep(await Storage.spawn({ program: process.execPath, args, ...options }));
@@ -85,7 +85,7 @@ class Room {
     const args = ["serve", "--harness", "--stdio", "--socket", path, "--root", this.root];
     const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"] });
     this.#processes.push(child);
-    // Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+    // Its answer on stdout means that it listens: the socket is opened before stdin is read.
     child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n');
     await once(child.stdout, "data");
     return path;
@@ -156,7 +156,7 @@ export async function pid(storage) {
   return (await storage.request("service/status")).pid;
 }
 
-/** Resolves when the process has ended, even if nobody has taken note of that yet. */
+/** Resolves when the process has ended, even if it has not been reaped yet. */
 export async function gone(id) {
   while (await isThere(id)) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import { DownloadTask, UploadTask } from "../index.js";
 import { MIB, check, course, hearing, holdAt, impatient, statuses } from "./support.js";
 
-check("an upload is heard of in order", async (room) => {
+check("the events of an upload arrive in order", async (room) => {
   const storage = await room.spawn();
   const task = storage.reference("notes/today.txt").putData("It räined.", { metadata: { cacheControl: "no-store" } });
   assert.ok(task instanceof UploadTask);
@@ -45,7 +45,7 @@ check("objects are copied and moved", async (room) => {
   assert.throws(() => source.copy(3), TypeError);
 });
 
-check("changes of objects are heard", async (room) => {
+check("changes of objects arrive", async (room) => {
   const storage = await room.spawn();
   const folder = storage.reference("uploads");
   const changes = await folder.changes();
@@ -179,7 +179,7 @@ check("a signal cancels, however early it comes", async (room) => {
   await assert.rejects(storage.reference("x").getMetadata(), { reason: "objectNotFound" });
 });
 
-check("a timeout is told from a cancel by the cause", async (room) => {
+check("the cause distinguishes a timeout from a cancel", async (room) => {
   const storage = await room.spawn();
   const timeout = new DOMException("The operation was aborted due to timeout", "TimeoutError"); // as AbortSignal.timeout
   for (const reason of [timeout, undefined]) {
@@ -284,7 +284,7 @@ check("observers come and go", async (room) => {
   await assert.rejects(task.observe("news", () => {}), { reason: "invalidParams" });
 });
 
-check("another session finds a task, and hears of it", async (room) => {
+check("another session finds a task, and receives its events", async (room) => {
   const path = await room.serve();
   const [mine, theirs] = [await room.connect(path), await room.connect(path)];
   const task = await room.running(mine);

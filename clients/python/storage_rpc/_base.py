@@ -8,7 +8,7 @@ from typing import Any, Callable, TypeVar, Union
 
 from ._methods import Method
 from ._events import called, known
-from ._program import command_line
+from ._program import Engine, command_line
 from ._tasks import TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
@@ -74,11 +74,22 @@ class SessionBase:
         shared: bool,
         bucket: str | None,
         trace: str | os.PathLike[str] | None,
+        engine: Engine | None,
+        endpoint: str | None,
+        flags: Sequence[str],
+        pauses_tasks: bool | None,
     ) -> None:
-        self._command = command_line(command, root, shared, trace, socket)
+        self._command = command_line(command, root, shared, trace, socket, engine, endpoint, flags)
+        self._pauses_tasks = socket is None and not shared if pauses_tasks is None else pauses_tasks
+        self._waits_for_tasks = False
         self._socket = None if socket is None else os.fspath(socket)
         self._bucket = bucket
         self._tasks = Tasks(self, self._kinds)
+
+    def _greeted(self, server: Mapping[str, Any]) -> None:
+        """Takes the answer to `initialize`. A private service waits for the running tasks itself before it ends, unless
+        it serves this session through the service of another client. With a harness it lets go what a test holds."""
+        self._waits_for_tasks = self._pauses_tasks and not server.get("harness")
 
     def _ask_for_token(self, method: str, params: Mapping[str, Any]) -> Any:
         """Calls `on_refresh_token` for a request of the service. Refuses any other request."""

@@ -1,4 +1,4 @@
-"""The changes of objects that a session hears of, without IO: for threads and for asyncio."""
+"""The changes of objects that a session receives, without IO: for threads and for asyncio."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ log = logging.getLogger("storage_rpc")
 FAREWELL = b'{"jsonrpc":"2.0","id":0,"method":"shutdown"}\n{"jsonrpc":"2.0","method":"exit"}\n'
 CHUNK = 1 << 16
 LAST_WORDS = 10  # lines of stderr that are kept
-PATIENCE = 3.0  # seconds; a service that is told to end does so within two
-GRACE = 2.0  # seconds; a process that goes on so long after its output has ended serves others
+PATIENCE = 3.0  # seconds; a service that is asked to end does so within two
+GRACE = 2.0  # seconds; a process that continues so long after its output has ended serves others
 START_PATIENCE = 30.0  # seconds for the first answer
 T = TypeVar("T", contravariant=True)
 
@@ -42,9 +42,10 @@ class Promise(Protocol[T]):
     def set_exception(self, exception: BaseException, /) -> None: ...
 
 
-def hello() -> dict[str, Any]:
+def hello(*, pauses_tasks: bool) -> dict[str, Any]:
     """The params of `initialize`, the first request: a service that cannot start fails here."""
-    return {"protocolVersion": 1, "client": {"name": "storage_rpc for Python", "version": VERSION}}
+    client = {"name": "storage_rpc for Python", "version": VERSION}
+    return {"protocolVersion": 1, "client": client, "pausesTasks": pauses_tasks}
 
 
 class Core:
@@ -56,7 +57,7 @@ class Core:
         """`hear` is called for each notification, `serve` for each request, which `reply` and `refuse` answer."""
         self.max_message_bytes: int | None = None
         self.server_version: str | None = None
-        """That of the service, which its greeting tells."""
+        """That of the service, from its greeting."""
         self.is_closing = False
         self._hear, self._serve = hear, serve
         self._numbers = itertools.count(1)
@@ -67,7 +68,7 @@ class Core:
         self._lock = threading.Lock()
 
     def greeted(self, server: Mapping[str, Any]) -> None:
-        """Takes what the service tells of itself, the result of `initialize`."""
+        """Takes the result of `initialize`, which describes the service."""
         self.max_message_bytes = server["limits"]["maxMessageBytes"]
         self.server_version = server.get("server", {}).get("version")
 

@@ -74,7 +74,7 @@ class Waiting(TaskBase[S, R]):
         """
         self._storage._connection.guard.check()
         if not self._events.own:
-            # Without a timeout it waits for ever: the session's timeout is for calls that answer at once.
+            # Without a timeout it waits for ever: the session's timeout is for calls that answer immediately.
             snapshot = self._storage._tasks.snapshot(type(self))
             return self._outcome(
                 self._storage._connection.call(self._method("wait"), {"task": self.id}, snapshot, timeout)
@@ -190,7 +190,7 @@ class Sink(Wrapped, io.BufferedIOBase):
         return True
 
     def __del__(self) -> None:
-        """Nothing: what nobody has closed must not be stored."""
+        """Does nothing: an unclosed stream must not be stored."""
 
 
 def quietly(call: Callable[[], object]) -> None:

@@ -433,10 +433,11 @@ class ReferenceMethods(Asking, Referring):
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request
-        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        `wait`, are InvalidArgument. An upload whose file has changed since is cancelled and replaced by a new one.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
+        upload with this key is unfinished, the same request joins it instead of starting another one, also after a
+        kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        Params that differ from the first request, except observers and `wait`, are InvalidArgument. An upload whose
+        file has changed since is cancelled and replaced by a new one.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -822,10 +823,10 @@ class ReferenceMethods(Asking, Referring):
 
         `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request
-        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a
+        download with this key is unfinished, the same request joins it instead of starting another one, also after a
+        kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
 
@@ -900,10 +901,10 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -982,10 +983,10 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -1047,10 +1048,10 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
         that were stored there before this request, and failed ones. Objects that are stored later are kept. With
@@ -1134,10 +1135,10 @@ class ReferenceMethods(Asking, Referring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's,
         in the same target bucket. The task adds them to its own, and lists its sources again when it has finished its
@@ -1525,10 +1526,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `if_metageneration_match`: The same condition for the metageneration.
 
-        `key`: A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request
-        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        `wait`, are InvalidArgument. An upload whose file has changed since is cancelled and replaced by a new one.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
+        upload with this key is unfinished, the same request joins it instead of starting another one, also after a
+        kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        Params that differ from the first request, except observers and `wait`, are InvalidArgument. An upload whose
+        file has changed since is cancelled and replaced by a new one.
 
         In the SDK: `StorageReference.putFile(from:metadata:completion:), .putFileAsync(from:metadata:)`.
         """
@@ -1878,10 +1880,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `file`: An absolute path, or a `file://` URL of this machine, else InvalidArgument.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request
-        joins it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a
+        download with this key is unfinished, the same request joins it instead of starting another one, also after a
+        kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `keep_existing`: A file that exists is not replaced: the task fails with PreconditionFailed. Default: `false`.
 
@@ -1954,10 +1956,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/putDirectory",
@@ -2034,10 +2036,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
         """
         return self._start_folder_task(
             "reference/writeToDirectory",
@@ -2097,10 +2099,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
         that were stored there before this request, and failed ones. Objects that are stored later are kept. With
@@ -2182,10 +2184,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
         and failed ones.
 
-        `key`: A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the
-        same request joins it instead of starting another one, also after a restart and for another client: it is
-        resumed if it is paused, and the answer has `continued`. Params that differ from the first request, except
-        observers and `wait`, are InvalidArgument.
+        `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
+        over a folder with this key is unfinished, the same request joins it instead of starting another one, also
+        after a kill or a restart, and for another client: it is resumed if it is paused, and the answer has
+        `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's,
         in the same target bucket. The task adds them to its own, and lists its sources again when it has finished its

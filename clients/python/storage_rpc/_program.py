@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Literal, NoReturn, get_args
 
 from ._files import local_path
+
+Engine = Literal["embedded", "firebase", "gcs", "s3"]
+"""Where a service stores objects: this disk, Firebase Storage, Google Cloud Storage, or a server of S3."""
 
 _BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "storage-rpc")
 
@@ -23,18 +26,29 @@ def command_line(
     shared: bool,
     trace: str | os.PathLike[str] | None = None,
     socket: object = None,
+    engine: Engine | None = None,
+    endpoint: str | None = None,
+    flags: Sequence[str] = (),
 ) -> list[str]:
-    """The command that starts a service, or connects to the shared one. A service on a socket takes none of them."""
-    if socket is not None and (words is not None or root is not None or trace is not None or shared):
-        raise ValueError("A service on a socket is running already: it takes no command, root, trace or shared.")
+    """The command that starts a service, or connects to the shared one. For a service on a socket there is none."""
+    given = {"command": words, "root": root, "trace": trace, "engine": engine, "endpoint": endpoint}
+    names = [name for name, value in given.items() if value is not None] + ["flags"] * bool(flags) + ["shared"] * shared
+    if socket is not None and names:
+        raise ValueError(f"A service on a socket runs already, so {', '.join(names)} would have no effect.")
     if shared and trace is not None:
         raise ValueError("A trace is of a service of one's own: STORAGE_RPC_TRACE is for one that shared=True starts.")
-    first, *flags = words or [program()]
+    if engine is not None and engine not in get_args(Engine):
+        raise ValueError(f"There is no engine {engine!r}; there are {', '.join(get_args(Engine))}.")
+    if isinstance(flags, str):
+        raise TypeError('flags must be a list of words, such as ["--region", "eu-central-1"].')
+    first, *rest = words or [program()]
     if shared:
-        flags = ["connect", *flags[flags[:1] == ["serve"] :]]
+        rest = ["connect", *rest[rest[:1] == ["serve"] :]]
     for flag, path in (("--root", root), ("--trace", trace)):
-        flags += [] if path is None else [flag, local_path(path)]
-    return [first, *flags]
+        rest += [] if path is None else [flag, local_path(path)]
+    for flag, text in (("--engine", engine), ("--endpoint", endpoint)):
+        rest += [] if text is None else [flag, text]
+    return [first, *rest, *flags]
 
 
 def main() -> NoReturn:

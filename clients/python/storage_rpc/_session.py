@@ -6,6 +6,7 @@ import atexit
 import concurrent.futures
 import contextlib
 import os
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -15,7 +16,9 @@ from ._base import RefreshToken, SessionBase, fresh_to_wire
 from ._core import PATIENCE, START_PATIENCE, hello
 from ._events import called
 from ._methods import StorageMethods
+from ._program import Engine
 from ._streams import MOVING, STEP
+from ._tasks import moves
 from ._types import Settings
 from .connection import Answer, Connection, Dispatcher
 from .errors import StorageError
@@ -39,21 +42,38 @@ class Session(SessionBase, StorageMethods):
         shared: bool = False,
         bucket: str | None = None,
         trace: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
+        endpoint: str | None = None,
+        flags: Sequence[str] = (),
+        pauses_tasks: bool | None = None,
         timeout: float | None = None,
         on_refresh_token: RefreshToken | None = None,
     ) -> None:
         """`command` is the program to start; by default $STORAGE_RPC, else that of an installed wheel or the PATH.
 
-        `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
-        client, have one service, which is started by the first and goes on when the last has been closed, until its
-        tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's
-        own default. `trace` is a file to which the service appends every message: `storage-rpc trace FILE` shows it.
-        $STORAGE_RPC_TRACE is the same for every service that a client starts. `timeout`, in seconds, is for each call that names none; without it calls wait.
-        `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is refused,
-        it is called with the kind and "expired" or "refused", on a thread of its own. It has 30 seconds to return
-        a token, `(token, expires_in)`, or None for "no more"; it is not called while the session is being closed.
+        `root` is where that program keeps objects, and the state of tasks. With `shared` all sessions on one root, of any
+        process and any client, have one service: the first session starts it, and it ends a minute after the last session
+        and the last running task. `bucket` is the bucket of paths; by default that of the service. `trace` is a file to
+        which the service appends every message: `storage-rpc trace FILE` shows it; $STORAGE_RPC_TRACE is the same for
+        every service that a client starts.
+
+        `engine` stores the objects elsewhere: "firebase", "gcs" or "s3"; `endpoint` is the URL of another server of that
+        engine. `flags` are more flags of the program, such as `["--region", "eu-central-1"]` or `["--service-account",
+        "key.json"]`; `storage-rpc help storage` and `help credentials` list them.
+
+        >>> Storage(engine="s3", endpoint="https://s3.example.com", bucket="films", flags=["--profile", "work"])
+
+        With `pauses_tasks` the tasks that this session has started or resumed pause when it ends early: by an exception
+        that leaves `with`, by Ctrl-C or by a kill. Without it they continue while the service does. By default the tasks
+        of a private service pause, and those of one that is shared, or on a socket, continue. A program that is run again
+        resumes them with the same `key`: see `put_file`.
+
+        `timeout`, in seconds, is for each call that names none; without it calls wait. `on_refresh_token` is where
+        fresh tokens come from: when one that `set_token` has set expires or is refused, it is called with the kind and
+        "expired" or "refused", on a thread of its own. It has 30 seconds to return a token, `(token, expires_in)`, or
+        None for "no more"; it is not called while the session is being closed.
         """
-        super().__init__(command, socket, root, shared, bucket, trace)
+        super().__init__(command, socket, root, shared, bucket, trace, engine, endpoint, flags, pauses_tasks)
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self._timeout = timeout
@@ -62,14 +82,15 @@ class Session(SessionBase, StorageMethods):
         transport = Child(self._command) if self._socket is None else Socket(self._socket)
         self._dispatcher = Dispatcher()
         self._connection = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose)
-        atexit.register(self.close)
+        atexit.register(self._end_with_program)
         try:
             patience = START_PATIENCE if timeout is None else timeout
-            server = self._ask("initialize", hello(), lambda result: result, patience)
+            server = self._ask("initialize", hello(pauses_tasks=self._pauses_tasks), lambda result: result, patience)
         except BaseException:
             self.close(drain=False)
             raise
         self._connection.core.greeted(server)
+        self._greeted(server)
         self.default_bucket: str = server["defaultBucket"] if bucket is None else bucket
 
     def __enter__(self: Self) -> Self:
@@ -83,16 +104,29 @@ class Session(SessionBase, StorageMethods):
     def close(self, *, drain: bool = True) -> None:
         """Ends the session, as leaving `with` does, and the end of the program.
 
-        The child is ended too, unless it serves others: once the tasks under way have ended, or with `drain=False`
-        (which is what an exception that leaves `with` means) at once. A service that is shared, or on a socket, goes
-        on, and so do its tasks. A fork of the process has nothing to close.
+        First waits for the running tasks of a private service. With `drain=False`, which is what an exception that leaves
+        `with` means, waits for nothing: these tasks pause. The service ends, too, once it has no other clients. A service
+        that is shared, or on a socket, continues with its tasks; `pauses_tasks` of the session changes that. A fork of
+        the process has nothing to close.
         """
         if self._connection.guard.is_fork:
             return
-        self._end_streams(drain=drain)
-        atexit.unregister(self.close)
-        self._connection.close(drain=drain)
-        self._dispatcher.close()
+        try:
+            self._end_streams(drain=drain)
+            if drain and self._waits_for_tasks:
+                self._end_tasks()
+        except BaseException:  # Ctrl-C
+            drain = False
+            raise
+        finally:
+            atexit.unregister(self._end_with_program)
+            self._connection.close(drain=drain)
+            self._dispatcher.close()
+
+    def _end_with_program(self) -> None:
+        """Closes the session. Ctrl-C has ended the program without leaving `with`: waits for nothing."""
+        is_interactive = hasattr(sys, "ps1")
+        self.close(drain=is_interactive or not isinstance(getattr(sys, "last_value", None), KeyboardInterrupt))
 
     @property
     def settings(self) -> Settings:
@@ -119,6 +153,13 @@ class Session(SessionBase, StorageMethods):
                     if stream.task.snapshot().state not in MOVING:
                         break
                     feeding.join(STEP)
+
+    def _end_tasks(self) -> None:
+        """Waits for the running tasks."""
+        for task in list(self._tasks.moved):
+            with contextlib.suppress(StorageError, TimeoutError):
+                while not task._end.done() and moves(task.snapshot()):
+                    concurrent.futures.wait([task._end], STEP)
 
     def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
         return fresh_to_wire(self._ask_for_token(method, params))

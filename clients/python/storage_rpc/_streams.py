@@ -77,7 +77,7 @@ def await_bytes(source: Any) -> None:
 
 
 def check_end(source: Any) -> None:
-    """Raises `IncompleteRead` where a response of `http.client` or `urllib` ended early, which its `read` does not tell."""
+    """Raises `IncompleteRead` if a response of `http.client` or `urllib` ended early, which its `read` does not report."""
     http = sys.modules.get("http.client")
     if http is not None and isinstance(source, http.HTTPResponse) and source.length:
         raise http.IncompleteRead(b"", source.length)

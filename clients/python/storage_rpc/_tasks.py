@@ -10,6 +10,7 @@ from typing import Any, Callable, ClassVar, Generic, TypeVar, cast
 from ._changes import Feeds
 from ._events import ENDS, Events, Observer, S
 from ._methods import Method, TaskVerb
+from ._streams import MOVING
 from ._types import Status
 from .errors import ServiceGone
 from .wire import decode
@@ -26,12 +27,15 @@ class TaskBase(Generic[S, R]):
     id: Any
     observers: Mapping[Status, str]
     """The handles of the observers that the task was started with."""
+    continued: bool
+    """Whether the request has joined the unfinished task with its `key`, instead of starting another one."""
     _start: Any
     """Requests the task; with threads, it waits for the answer."""
 
     def __init__(self, storage: Any, id: str | None = None) -> None:
         self.id = id
         self.observers = {}
+        self.continued = False
         self._storage = storage
         self._kept = ENDS
         self._renew()
@@ -58,6 +62,7 @@ class TaskBase(Generic[S, R]):
         def then(result: Any) -> str:
             handles: dict[Status, str] = result["observers"]
             self.id = id = str(result["task"])
+            self.continued = bool(result.get("continued"))
             self.observers = {status: handle for status, handle in handles.items() if status in callbacks}
             own = {handle: Observer(status, callbacks.get(status)) for status, handle in handles.items()}
             self._storage._tasks.keep(self)
@@ -67,14 +72,15 @@ class TaskBase(Generic[S, R]):
         return then
 
     def _understood(self, verb: TaskVerb, then: Callable[[Any], T]) -> Callable[[Any], T]:
-        """Converts an answer. That to `retry` may tell of a task that has ended here that it runs again."""
+        """Converts an answer. That to `retry` may mean that a task that has ended here runs again."""
 
-        def retried(result: Any) -> T:
-            if self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
+        def resumed(result: Any) -> T:
+            if verb == "retry" and self._events.over and result["snapshot"]["state"] in ("queued", "running", "paused"):
                 self._renew()
+            self._storage._tasks.moved.add(self)
             return then(result)
 
-        return retried if verb == "retry" else then
+        return resumed if verb in ("resume", "retry") else then
 
     def _outcome(self, snapshot: S) -> R:
         """The result of a task that has ended. Raises its error."""
@@ -96,6 +102,11 @@ class TaskBase(Generic[S, R]):
         return then
 
 
+def moves(snapshot: Any) -> bool:
+    """Whether the task runs, or will, without bytes from this program."""
+    return snapshot.state in MOVING and getattr(snapshot, "origin", None) != "stream"
+
+
 K = TypeVar("K", bound=TaskBase[Any, Any])
 
 
@@ -108,6 +119,8 @@ class Tasks:
         self._kinds = {f"{kind.kind}Task/event": kind for kind in kinds}
         self._known: weakref.WeakValueDictionary[tuple[type[Any], str], Any] = weakref.WeakValueDictionary()
         self._observed: set[TaskBase[Any, Any]] = set()
+        self.moved: set[Any] = set()
+        """The tasks that this session has started, resumed or retried, until it receives their end."""
         self.feeds = Feeds()
         self._lock = threading.Lock()
 
@@ -121,6 +134,7 @@ class Tasks:
     def keep(self, task: TaskBase[Any, Any]) -> None:
         with self._lock:
             self._known[type(task), task.id] = task
+        self.moved.add(task)
 
     def snapshot(self, kind: type[TaskBase[S, Any]]) -> Callable[[Mapping[str, Any]], S]:
         """Converts a message into the snapshot of a task of that kind."""
@@ -147,6 +161,8 @@ class Tasks:
             return
         snapshot = self.snapshot(kind)(params["snapshot"])
         snapshot.task._events.hear(params["handle"], snapshot)
+        if snapshot.status in ENDS:
+            self.moved.discard(snapshot.task)
         if not snapshot.task._events.observers:
             self._observed.discard(snapshot.task)
 

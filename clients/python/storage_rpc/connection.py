@@ -70,7 +70,7 @@ class Connection:
             self._write(farewell)
 
     def close(self, *, drain: bool) -> None:
-        """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
+        """Ends the session and the child process: after its tasks, or, without `drain`, immediately."""
         self.core.is_closing = True
         if self._writing.acquire(timeout=-1 if drain else PATIENCE):
             try:

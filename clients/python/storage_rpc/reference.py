@@ -168,9 +168,9 @@ class Changes(Iterator["Change"]):
 
 
 class UploadTask(Task):
-    """An upload of the service.
+    """An upload of the service. With a `key`, a program that was interrupted or killed resumes it when it is run again.
 
-    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", on_progress=print)
+    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", key="long film", on_progress=print)
     >>> task.pause(), task.resume()
     (True, True)
     >>> task.wait().md5_hash
@@ -180,7 +180,7 @@ class UploadTask(Task):
     kind = "upload"
 
     def stream(self, source: Source | None = None) -> UploadStream:
-        """Goes on with an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
+        """Resumes an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
 
         A task that is paused is resumed. `source` begins with that byte, too. Raises `ValueError` for any other task.
 
@@ -198,9 +198,10 @@ class UploadTask(Task):
 
 
 class DownloadTask(Task):
-    """A download of the service to a file; its snapshots have metadata once the file exists.
+    """A download of the service to a file; its snapshots have metadata once the file exists. With a `key`, a program that
+    was interrupted or killed resumes it when it is run again.
 
-    >>> storage.reference("films/long.mp4").write_to_file("long.mp4", on_progress=print).wait().size
+    >>> storage.reference("films/long.mp4").write_to_file("long.mp4", key="long film", on_progress=print).wait().size
     1073741824
     """
 

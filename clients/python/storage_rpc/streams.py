@@ -147,7 +147,7 @@ class UploadStreamOf(Sink, Generic[T]):
             return len(octets)
 
     def _append(self, offset: int, data: bytes) -> None:
-        """Sends a piece, where few enough are unanswered; hears first of what has failed."""
+        """Sends a piece, where few enough are unanswered; raises first what has failed."""
         while self._unanswered and (len(self._unanswered) >= WINDOW or self._unanswered[0].done()):
             self._settle()
         params = {"task": begun(self.task), "data": Bytes(data), "offset": offset}

@@ -31,7 +31,7 @@ class TaskOf(Waiting[S, R]):
         return self._ask("snapshot", {}, self._storage._tasks.snapshot(type(self)), timeout)
 
     def observe(self, status: Status, callback: CallbackOf[S]) -> str:
-        """Adds an observer; returns its handle. Calls it at once if the status matches the state of the task.
+        """Adds an observer; returns its handle. Calls it immediately if the status matches the state of the task.
 
         >>> task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """

@@ -49,7 +49,7 @@ class Child:
             rest = rest[os.write(self._input.fileno(), rest) :]
 
     def hang_up(self, *, drain: bool) -> None:
-        """Closes the input: the service ends after its tasks, or, without `drain`, at once."""
+        """Closes the input: the service ends after its tasks, or, without `drain`, immediately."""
         with contextlib.suppress(OSError, ValueError):
             if not drain:
                 self.write(FAREWELL)
@@ -74,7 +74,7 @@ class Child:
                 self.break_off()
 
     def obituary(self) -> ServiceGone:
-        """The error for the end of the output. A process that goes on is left alone: it serves others."""
+        """The error for the end of the output. A process that continues is not ended: it serves others."""
         self._is_over.set()
         status = None
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,6 +1,7 @@
 """The values of the contract, and the types of callbacks and changes."""
 
 from ._base import AsyncRefreshToken, FreshToken, RefreshToken
+from ._program import Engine
 from ._streams import AsyncSource, Source
 from ._types import (
     FolderCounts,
@@ -39,6 +40,7 @@ __all__ = [
     "AsyncSource",
     "Callback",
     "Change",
+    "Engine",
     "FolderCallback",
     "FolderCounts",
     "FolderItem",

@@ -62,7 +62,7 @@ def reference_to_wire(bucket: str, full_path: str, exact: str | None) -> dict[st
 
 
 def place(reference: Any) -> Any:
-    """A reference as a param: a URL as it is. Raises `TypeError` for what is neither."""
+    """A reference as a param; a URL is one already. Raises `TypeError` for anything else."""
     if isinstance(reference, str):
         return reference
     try:

@@ -28,7 +28,7 @@ class AsyncTestCase(StorageTestCase, unittest.IsolatedAsyncioTestCase):
         return storage
 
     async def pretend(self, program: str, **options: Any) -> AsyncStorage:
-        """A session with a service that greets, takes one request, and goes on as it is told."""
+        """A session with a service that greets, takes one request, then runs the given program."""
         return await self.open(command=[sys.executable, "-c", HELLO + program], **options)
 
     async def under_way(self, storage: AsyncStorage, path: str = "large", **options: Any) -> AsyncUploadTask:
@@ -66,7 +66,7 @@ async def within(awaited: Any) -> Any:
 
 
 class Ears:
-    """A callback that keeps what it hears."""
+    """A callback that keeps what it receives."""
 
     def __init__(self) -> None:
         self.snapshots: list[AsyncSnapshot] = []

@@ -66,7 +66,7 @@ def test_a_failure_shows_the_line_of_the_test_and_not_the_client(tmp_path: Path,
     assert "storage_rpc/" in run(tmp_path, f"    {call}\n", "--full-trace")
 
 
-def test_a_test_that_hangs_tells_what_holds_it(tmp_path: Path) -> None:
+def test_a_test_that_hangs_prints_what_holds_it(tmp_path: Path) -> None:
     given = command(tmp_path, HELD.format(""), "-o", "storage_rpc_notice=0.1")
     pipe = subprocess.PIPE
     with subprocess.Popen(given, cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as process:

@@ -32,7 +32,7 @@ request = json.loads(input())
 
 
 class Heard:
-    """A callback that keeps what it hears."""
+    """A callback that keeps what it receives."""
 
     def __init__(self) -> None:
         self.snapshots: list[Snapshot] = []
@@ -89,14 +89,14 @@ class StorageTestCase(unittest.TestCase):
         process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
         self.addCleanup(self._stop, process)
         assert process.stdin and process.stdout
-        # Its answer on stdout tells that it listens: the socket is opened before stdin is read.
+        # Its answer on stdout means that it listens: the socket is opened before stdin is read.
         process.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"service/ping"}\n')
         process.stdin.flush()
         self.assertIn(b"pong", process.stdout.readline())
         return path
 
     def fake(self, program: str, **options: Any) -> Storage:
-        """A session with a service that greets, takes one request, and goes on as it is told."""
+        """A session with a service that greets, takes one request, then runs the given program."""
         storage = Storage(command=[sys.executable, "-c", HELLO + program], timeout=PATIENCE, **options)
         self.addCleanup(storage.close, drain=False)
         return storage

@@ -47,7 +47,7 @@ class SessionTests(AsyncTestCase):
                 await within(attempt())
         await storage.close()
 
-    async def test_an_exception_ends_tasks_at_once(self) -> None:
+    async def test_an_exception_ends_the_session_without_waiting_for_tasks(self) -> None:
         for error in (ZeroDivisionError, asyncio.CancelledError):
             with self.subTest(error=error), self.assertRaises(error):
                 async with AsyncStorage(command=HARNESS, root=self.directory / "root") as storage:
@@ -58,7 +58,7 @@ class SessionTests(AsyncTestCase):
             with self.assertRaises(ServiceGone):
                 await task
 
-    async def test_closing_that_is_cancelled_leaves_nobody(self) -> None:
+    async def test_a_cancelled_close_leaves_no_process(self) -> None:
         before = asyncio.all_tasks()
         storage = await self.pretend("""
 import os, signal
@@ -88,7 +88,7 @@ say(id=request["id"], result=os.getpid()); sys.stdout.flush(); signal.pause()
             await within(closing)
         await within(none_but(before))
 
-    async def test_closing_that_is_cancelled_again_leaves_nobody(self) -> None:
+    async def test_a_close_that_is_cancelled_twice_leaves_no_process(self) -> None:
         storage = await self.pretend("""
 import os, signal
 signal.signal(signal.SIGTERM, lambda *_: print("SIGTERM", file=sys.stderr, flush=True))
@@ -107,7 +107,7 @@ while True: signal.pause()
                 await within(closing)
         await within(reaped(process))
 
-    async def test_a_service_that_serves_others_goes_on(self) -> None:
+    async def test_a_service_that_serves_others_continues(self) -> None:
         for drain in (True, False):
             own: dict[str, Any] = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}
             one = AsyncStorage(**own)
@@ -268,7 +268,7 @@ while True: signal.pause()
                 await storage.call("storage/reference", url=url)
         self.assertEqual(len({storage.reference("a//b"), storage.reference("a/b"), storage.reference("c")}), 2)
 
-    async def test_a_loop_that_ends_leaves_nobody(self) -> None:
+    async def test_the_end_of_a_loop_ends_the_service(self) -> None:
         program = "import asyncio, os; from storage_rpc import AsyncStorage\nasync def main():\n"
         program += f"    storage = await AsyncStorage(root={str(self.directory / 'root')!r}).open()\n"
         program += "    print((await storage.status()).pid, flush=True)\n"
@@ -286,7 +286,7 @@ while True: signal.pause()
 
 
 class FakeServiceTests(AsyncTestCase):
-    """What a service does not do every day, from one that does it at once."""
+    """What a service rarely does, from one that does it immediately."""
 
     async def test_a_call_that_is_cancelled(self) -> None:
         storage = await self.pretend("""
@@ -313,7 +313,7 @@ for line in sys.stdin:
         request.answer.cancel()
         self.assertEqual(await within(storage.ping()), "pong")
 
-    async def test_what_is_no_message(self) -> None:
+    async def test_output_that_is_not_a_message(self) -> None:
         for words in ("Hello!", "[1]", '{"a":'):
             with self.subTest(words=words):
                 storage = await self.pretend(f"print({words!r}, flush=True); sys.stdin.read()")
@@ -376,7 +376,7 @@ say(id=request["id"], result=json.loads(input())); sys.stdout.flush(); sys.stdin
             said = await within(storage.call("service/ping"))
             self.assertEqual(said, {"jsonrpc": "2.0", "id": "ask", **expected})
 
-    async def test_what_is_too_long_for_a_message(self) -> None:
+    async def test_data_that_is_too_long_for_a_message(self) -> None:
         storage = await self.open()
         storage._connection.core.max_message_bytes = 1000
         with self.assertRaisesRegex(ValueError, "put_file"):
@@ -422,7 +422,7 @@ def aiter_of(task: Any) -> Any:
 
 
 async def gone(process: int) -> None:
-    """Returns when the process has ended, even if nobody has taken note of that yet."""
+    """Returns when the process has ended, even if it has not been reaped yet."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         while ") Z" not in Path(f"/proc/{process}/stat").read_text():
             await asyncio.sleep(0.005)

@@ -71,7 +71,7 @@ class TaskTests(AsyncTestCase):
                 await attempt
         with self.assertRaises(InvalidArgument):
             async for _ in task:
-                self.fail("There is nothing to hear.")
+                self.fail("There is no event.")
 
     async def test_pause_resume_cancel(self) -> None:
         storage = await self.open()
@@ -166,7 +166,7 @@ class TaskTests(AsyncTestCase):
         self.assertEqual(snapshot.status, "success")
         self.assertLessEqual(iterations, 4)
 
-    async def test_another_session_hears_and_waits(self) -> None:
+    async def test_another_session_observes_and_waits(self) -> None:
         path = self.serve()
         mine, theirs = await self.open(socket=path), await self.open(socket=path)
         task = await self.under_way(mine)
@@ -186,14 +186,14 @@ class TaskTests(AsyncTestCase):
         self.assertEqual(statuses[-1], "success")
         self.assertEqual(await waiting, await task)
 
-    async def test_one_that_nobody_knows(self) -> None:
+    async def test_an_unknown_task(self) -> None:
         storage = await self.open()
         nobody = storage.download_task("nobody")
         for attempt in (nobody.pause(), nobody.snapshot(), nobody.wait(), nobody.observe("pause", print)):
             with self.assertRaises(InvalidArgument):
                 await attempt
 
-    async def test_many_at_once(self) -> None:
+    async def test_many_concurrent_tasks(self) -> None:
         storage = await self.open()
         contents = [b"%d" % number * number for number in range(300)]
         tasks = [storage.reference(f"many/{len(content)}").put_data(content) for content in contents]
@@ -249,7 +249,7 @@ class ObserverTests(AsyncTestCase):
         await within(storage.reference("x").put_data(b"x", on_progress=give_up, observe={"success": success}))
         self.assertEqual(success.statuses, ["success"])
 
-    async def test_slow_callbacks_hear_the_newest(self) -> None:
+    async def test_slow_callbacks_receive_the_newest_progress(self) -> None:
         storage = await self.open()
         await storage.update_settings(upload_chunk_size_bytes=256 << 10)
         heard, may_go = Ears(), asyncio.Event()

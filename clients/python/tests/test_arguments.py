@@ -39,7 +39,7 @@ class DataTests(StorageTestCase):
         seeded: dict[Any, Any] = {"gs://b/a": bytearray(b"a"), "gs://b/b": memoryview(b"b"), "gs://b/c": self.file("c", b"c")}
         self.assertEqual(self.storage.harness.seed(seeded), {"objects": 3, "bytes": 3})
 
-    def test_what_cannot_be_called_is_no_callback(self) -> None:
+    def test_a_callback_must_be_callable(self) -> None:
         reference = self.storage.reference("x")
         wrong: list[Any] = [5, 0, "print", []]
         for value in wrong:
@@ -147,7 +147,7 @@ class FileTests(StorageTestCase):
 
 
 class LoopTests(AsyncTestCase):
-    async def test_another_event_loop_is_told_that_it_needs_a_session_of_its_own(self) -> None:
+    async def test_the_error_in_another_event_loop_says_that_it_needs_its_own_session(self) -> None:
         storage = await self.open()
         await self.under_way(storage)
         (snapshot,) = await storage.upload_tasks()

@@ -11,7 +11,7 @@ from .support import PATIENCE, StorageTestCase
 
 
 class ChangeTests(StorageTestCase):
-    def test_changes_below_a_reference_are_heard_in_order(self) -> None:
+    def test_changes_below_a_reference_arrive_in_order(self) -> None:
         folder = self.storage.reference("uploads")
         with folder.changes() as changes:
             stored = folder.child("a").put_data(b"1").wait()

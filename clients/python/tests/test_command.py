@@ -114,7 +114,7 @@ class CommandTests(StorageTestCase):
 
 
 def read_all(terminal: int) -> bytes:
-    """What its other end has written before it was closed; Linux tells of that end by EIO."""
+    """What its other end has written before it was closed; Linux reports that end by EIO."""
     shown = b""
     with contextlib.suppress(OSError):
         while part := os.read(terminal, 1 << 16):
@@ -123,6 +123,6 @@ def read_all(terminal: int) -> bytes:
 
 
 def heed_interrupts() -> None:
-    """What starts the tests may have told them to ignore Ctrl-C."""
+    """What starts the tests may have made them ignore Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])

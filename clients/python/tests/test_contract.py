@@ -50,7 +50,7 @@ def names(kind: type[Any]) -> set[str]:
 
 
 def executed(module: ast.Module) -> Iterator[ast.AST]:
-    """What is there when the module runs: what is for type checkers alone is not."""
+    """What exists when the module runs: what is for type checkers alone does not."""
     for one in module.body:
         if not (isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING"):
             yield from ast.walk(one)

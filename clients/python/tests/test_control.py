@@ -100,7 +100,7 @@ class ControlTests(StorageTestCase):
             {one.task.id: one.state for one in self.storage.upload_tasks()}, {task.id: "cancelled", done.id: "success"}
         )
 
-    def test_what_has_ended_may_be_forgotten(self) -> None:
+    def test_an_ended_task_may_be_forgotten(self) -> None:
         task = self.running()
         self.assertFalse(task.forget())
         task.cancel()

@@ -30,7 +30,7 @@ class CopyTests(StorageTestCase):
         with self.assertRaises(InvalidArgument):
             self.storage.reference("b").move(self.storage.reference("b"))
 
-    def test_what_is_no_reference_is_refused(self) -> None:
+    def test_anything_but_a_reference_is_refused(self) -> None:
         for wrong in (None, 3, b"gs://b/c"):
             with self.assertRaises(TypeError):
                 self.storage.reference("a").copy(wrong)  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from .support import MIB, PATIENCE, Heard, StorageTestCase
 
 
 class DownloadTests(StorageTestCase):
-    def test_what_was_put_is_got(self) -> None:
+    def test_a_download_returns_the_uploaded_bytes(self) -> None:
         reference = self.storage.reference("notes/today.txt")
         stored = reference.put_data("It rained.").wait()
         self.assertEqual(reference.get_data(10), b"It rained.")
@@ -62,7 +62,7 @@ class DownloadTests(StorageTestCase):
         with self.assertRaises(InvalidArgument):
             self.storage.reference().write_to_file(path)
 
-    def test_a_download_url_is_for_anybody(self) -> None:
+    def test_a_download_url_needs_no_credentials(self) -> None:
         reference = self.storage.reference("notes/it rained?.txt")
         reference.put_data("It rained.").wait()
         url = reference.download_url()

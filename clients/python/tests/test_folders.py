@@ -64,7 +64,7 @@ class FolderTests(StorageTestCase):
         self.assertEqual(list(task.items(states=["failed", "refused"])), [])
         self.assertEqual(self.names(), [])
 
-    def test_all_of_a_bucket_goes_only_where_that_is_said(self) -> None:
+    def test_deleting_a_whole_bucket_needs_everything(self) -> None:
         bucket = self.storage.reference()
         self.assertEqual(bucket.put_directory(self.photos).wait(PATIENCE).files.completed, 3)
         with self.assertRaises(InvalidArgument):
@@ -96,7 +96,7 @@ class FolderTests(StorageTestCase):
         self.assertFalse(task.pause())
         self.assertTrue(task.forget())
 
-    def test_what_has_failed_is_tried_again(self) -> None:
+    def test_a_failed_task_is_retried(self) -> None:
         self.storage.harness.arm("whole", reference="gs://*/photos/a.jpg", fail={"error": "unauthorized"})
         task = self.folder.put_directory(self.photos)
         with self.assertRaises(StorageError):
@@ -146,7 +146,7 @@ class AsyncFolderTests(AsyncTestCase):
         self.assertEqual((await within(folder.write_to_directory(self.directory / "copy"))).files.completed, 3)
         self.assertEqual([one.kind for one in await storage.folder_tasks()], ["put", "delete", "write"])
 
-    async def test_what_has_failed_is_tried_again(self) -> None:
+    async def test_a_failed_task_is_retried(self) -> None:
         storage = await self.open()
         await storage.harness.arm("whole", reference="gs://*/photos/a.jpg", fail={"error": "unauthorized"})
         task = storage.reference("photos").put_directory(planted(self.directory))

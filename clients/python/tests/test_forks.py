@@ -14,7 +14,7 @@ from .support import PATIENCE, StorageTestCase, pid
 
 
 class Fork:
-    """A process that runs an action, tells what came of it, and stays until it is left."""
+    """A process that runs an action, reports its result, and runs until it is left."""
 
     def __init__(self, action: Callable[[], object]) -> None:
         (self._told, tell), (stay, self._stay) = os.pipe(), os.pipe()
@@ -33,7 +33,7 @@ class Fork:
         os.close(stay)
 
     def __enter__(self) -> str:
-        """What it tells."""
+        """Its report."""
         with open(self._told) as told:
             return told.read()
 
@@ -43,7 +43,7 @@ class Fork:
 
 
 class ForkTests(StorageTestCase):
-    def test_a_fork_is_told_that_it_needs_a_session_of_its_own(self) -> None:
+    def test_the_error_in_a_fork_says_that_it_needs_its_own_session(self) -> None:
         storage, task = self.storage, self.running()
         events = iter(task)
 
@@ -59,7 +59,7 @@ class ForkTests(StorageTestCase):
             self.assertEqual(storage.ping(), "pong")
         self.assertTrue(task.cancel())
 
-    def test_a_fork_neither_hears_nor_ends_the_session(self) -> None:
+    def test_a_fork_does_not_read_or_end_the_session(self) -> None:
         storage, task = self.storage, self.running()
         transport = storage._connection._transport
 

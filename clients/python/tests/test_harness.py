@@ -20,7 +20,7 @@ class HarnessTests(StorageTestCase):
         task.wait()
         self.assertEqual(harness.disarm(), {"fired": {rule: 1}, "unfired": []})
 
-    def test_what_is_misspelled_is_refused(self) -> None:
+    def test_misspelled_options_are_refused(self) -> None:
         harness = self.storage.harness
         with self.assertRaisesRegex(TypeError, "fial"):
             harness.arm("send", fial={"error": "unauthorized"})  # type: ignore[call-overload]

@@ -78,7 +78,7 @@ class IterationTests(StorageTestCase):
         with self.assertRaises(InvalidArgument):
             iter(self.storage.upload_task("no such task"))
 
-    def test_several_at_once_and_in_a_callback(self) -> None:
+    def test_several_iterations_and_one_in_a_callback(self) -> None:
         task = self.running()
         inner: list[Snapshot] = []
         task.observe("pause", lambda snapshot: inner.extend([next(iter(snapshot.task))]))

@@ -21,7 +21,7 @@ class ObserverTests(StorageTestCase):
         self.assertIs(heard.snapshots[-1].task, task)
         self.assertEqual(str(heard.snapshots[-1]), "x: success, 1048576 of 1048576 bytes (100 %)")
 
-    def test_late_ones_hear_at_once_what_fits(self) -> None:
+    def test_late_observers_of_the_current_status_are_called_immediately(self) -> None:
         task = self.running()
         task.pause()
         pause, success = Heard(), Heard()
@@ -107,7 +107,7 @@ class ObserverTests(StorageTestCase):
             self.assertEqual(heard.statuses, ["success"])
         self.assertEqual(self.storage.call("service/ping"), "pong")
 
-    def test_slow_callbacks_hear_the_newest(self) -> None:
+    def test_slow_callbacks_receive_the_newest_progress(self) -> None:
         self.small_chunks()
         block = threading.Event()
         progress, pause = Heard(), Heard()

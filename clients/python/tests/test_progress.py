@@ -65,7 +65,7 @@ class ProgressTests(unittest.TestCase):
         ProgressBar(shown).close()
         self.assertEqual(shown.getvalue(), "")
 
-    def test_a_rest_is_told(self) -> None:
+    def test_a_wait_before_a_retry_is_shown(self) -> None:
         shown = io.StringIO()
         with ProgressBar(shown) as bar:
             bar(at(200))

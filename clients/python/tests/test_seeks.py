@@ -76,7 +76,7 @@ class SeekTests(StorageTestCase):
                     self.assertTrue(tried(stream, step, number, whence) == expected, (step, number, whence))
                     self.assertEqual(stream.tell(), copy.tell())
 
-    def test_a_seek_reads_only_what_is_there(self) -> None:
+    def test_a_seek_reads_only_existing_bytes(self) -> None:
         before = downloaded(self.storage)
         with self.film.get_stream() as stream:
             self.assertTrue(stream.seekable())
@@ -96,7 +96,7 @@ class SeekTests(StorageTestCase):
             self.assertEqual(stream.read(), FILM[len(data) + NEAR :])
             self.assertTrue(stream.verified)
 
-    def test_the_size_leaves_the_sequence_as_it_is(self) -> None:
+    def test_asking_for_the_size_does_not_break_the_sequence(self) -> None:
         with self.film.get_stream() as stream:
             size = stream.seek(0, io.SEEK_END)
             self.assertEqual((stream.read(), stream.verified), (b"", None))

@@ -41,19 +41,19 @@ class SessionTests(StorageTestCase):
             with self.assertRaisesRegex(ValueError, "trace"):
                 Storage(trace="x", **options)
 
-    def test_a_root_in_use_is_said_and_how_to_share_it(self) -> None:
+    def test_the_error_for_a_root_in_use_says_how_to_share_it(self) -> None:
         told = self.assertLogs("storage_rpc")
         with told, self.assertRaisesRegex(ServiceGone, f"in use by process {pid(self.storage)}.* shared=True, in each"):
             self.start()
 
-    def test_gevent_is_told_what_works(self) -> None:
+    def test_the_error_with_gevent_says_what_works(self) -> None:
         patched = types.SimpleNamespace(is_module_patched=lambda name: name == "threading")
         with unittest.mock.patch.dict(sys.modules, {"gevent.monkey": patched}):
             with self.assertRaisesRegex(RuntimeError, r"^gevent .* Storage\(socket=PATH\)"):
                 self.start()
             self.assertEqual(self.start(socket=self.serve()).ping(), "pong")
 
-    def test_another_kind_of_event_loop_is_told_what_works(self) -> None:
+    def test_the_error_in_another_kind_of_event_loop_says_what_works(self) -> None:
         with self.assertRaisesRegex(RuntimeError, "^No event loop of asyncio"):
             AsyncStorage(root=self.directory).open().send(None)
 
@@ -77,7 +77,7 @@ class SessionTests(StorageTestCase):
         self.assertEqual(task.wait().size, 32 * MIB)
         self.assertEqual(self.start().reference("x").get_metadata().size, 32 * MIB)
 
-    def test_an_exception_ends_uploads_at_once(self) -> None:
+    def test_an_exception_ends_the_session_without_waiting_for_uploads(self) -> None:
         with self.assertRaises(ZeroDivisionError), self.storage as storage:
             process = pid(storage)
             task = self.running("x")
@@ -88,7 +88,7 @@ class SessionTests(StorageTestCase):
         with self.assertRaises(ObjectNotFound):
             self.start().reference("x").get_metadata()
 
-    def test_a_service_that_serves_others_goes_on(self) -> None:
+    def test_a_service_that_serves_others_continues(self) -> None:
         for drain in (True, False):
             own = {"command": [os.environ["STORAGE_RPC"]], "root": self.directory / str(drain)}
             one = self.start(**own)
@@ -146,7 +146,7 @@ class SessionTests(StorageTestCase):
         self.assertIn(str(self.directory / "root"), caught.exception.message)
         self.assertTrue(caught.exception.stderr)
 
-    def test_what_is_not_there(self) -> None:
+    def test_a_missing_program_and_a_missing_socket(self) -> None:
         with self.assertRaisesRegex(ServiceGone, '"/no/such/program" cannot be started: No such file.*STORAGE_RPC'):
             Storage(command=["/no/such/program"])
         with self.assertRaisesRegex(ServiceGone, "No service can be reached at /no/such/socket"):
@@ -164,7 +164,7 @@ class SessionTests(StorageTestCase):
 
 
 class FakeServiceTests(StorageTestCase):
-    """What a service does not do every day, from one that does it at once."""
+    """What a service rarely does, from one that does it immediately."""
 
     def test_an_event_right_behind_the_answer(self) -> None:
         storage = self.fake("""
@@ -179,7 +179,7 @@ sys.stdin.read()
         task = Reference("b", "x", "x", "gs://b/x", (), None, storage).put_data(b"12345")
         self.assertEqual(task.wait(PATIENCE).size, 5)
 
-    def test_what_it_says_besides(self) -> None:
+    def test_other_messages_of_the_service(self) -> None:
         storage = self.fake("""
 say(method="news"); say(id=99, result=1); print()
 say(method="uploadTask/event", params={"handle": "unheard"})
@@ -191,7 +191,7 @@ sys.stdin.read()
         with self.assertLogs("storage_rpc", "ERROR"):
             self.assertEqual(storage.call("service/ping"), "pong")
 
-    def test_what_is_no_message(self) -> None:
+    def test_output_that_is_not_a_message(self) -> None:
         for words in ("Hello!", "[1]", '{"a":'):
             with self.subTest(words=words):
                 storage = self.fake(f"print({words!r}, flush=True); sys.stdin.read()")

@@ -132,7 +132,7 @@ class UploadEndTests(StorageTestCase):
     def stored(self) -> bytes:
         return self.reference.get_data(MIB)
 
-    def test_an_exception_leaves_the_object_as_it_is(self) -> None:
+    def test_an_exception_does_not_change_the_object(self) -> None:
         for leave in LEFT:
             with self.subTest(leave.__name__):
                 stream = self.stream()
@@ -143,7 +143,7 @@ class UploadEndTests(StorageTestCase):
                     stream.wait(PATIENCE)
                 self.assertEqual(self.stored(), b"good")
 
-    def test_a_generator_that_is_dropped_leaves_the_object_as_it_is(self) -> None:
+    def test_a_dropped_generator_does_not_change_the_object(self) -> None:
         stream = self.stream()
 
         def lines() -> Iterator[None]:
@@ -160,12 +160,12 @@ class UploadEndTests(StorageTestCase):
             stream.wait(PATIENCE)
         self.assertEqual(self.stored(), b"good")
 
-    def test_the_log_tells_what_a_close_has_cancelled(self) -> None:
+    def test_the_log_names_what_a_close_has_cancelled(self) -> None:
         with self.assertLogs("storage_rpc", "WARNING") as logs, self.assertRaises(KeyError):
             text(self.stream())
         self.assertRegex(logs.output[0], "<UploadTask .*> is cancelled: .* while KeyError was handled")
 
-    def test_a_wrapper_that_is_collected_leaves_the_object_as_it_is(self) -> None:
+    def test_a_collected_wrapper_does_not_change_the_object(self) -> None:
         for wrap in (io.TextIOWrapper, io.BufferedWriter, lambda stream: io.TextIOWrapper(io.BufferedWriter(stream))):
             stream = self.stream()
             file: Any = wrap(stream)
@@ -390,7 +390,7 @@ class NonBlockingSourceTests(StorageTestCase):
         feeding.join(PATIENCE)
         self.assertFalse(feeding.is_alive())
 
-    def test_what_yields_no_bytes_stores_nothing(self) -> None:
+    def test_a_source_of_anything_but_bytes_stores_nothing(self) -> None:
         reference = self.storage.reference("x")
         with self.assertRaisesRegex(BlockingIOError, "Empty has no bytes yet, and no descriptor"):
             reference.put_stream(Empty()).wait(PATIENCE)
@@ -433,7 +433,7 @@ class ResponseTests(StorageTestCase):
 
 
 class AsyncEndTests(AsyncTestCase):
-    async def test_an_exception_leaves_the_object_as_it_is(self) -> None:
+    async def test_an_exception_does_not_change_the_object(self) -> None:
         storage = await self.open()
         reference = storage.reference("object")
         await reference.put_data(b"good")

@@ -39,7 +39,7 @@ def failing() -> Iterator[bytes]:
 
 
 class UploadStreamTests(StorageTestCase):
-    def test_what_is_written_is_stored_when_with_is_left(self) -> None:
+    def test_leaving_with_stores_the_written_bytes(self) -> None:
         reference = self.storage.reference("film")
         heard = Heard()
         with reference.put_stream(metadata={"content_type": "video/mp4"}, on_progress=heard) as stream:
@@ -80,7 +80,7 @@ class UploadStreamTests(StorageTestCase):
             pass
         self.assertEqual(stream.wait().size, 0)
 
-    def test_what_is_flushed_is_with_the_service(self) -> None:
+    def test_flush_sends_the_bytes_to_the_service(self) -> None:
         stream = self.storage.reference("log").put_stream()
         stream.write(b"one\n")
         self.assertEqual((stream.tell(), stream.offset), (4, 0))
@@ -129,7 +129,7 @@ class UploadStreamTests(StorageTestCase):
                 text.write("Grüße\n" * 1000)
         self.assertEqual(gzip.decompress(reference.get_data(MIB)).decode(), "Grüße\n" * 1000)
 
-    def test_another_session_goes_on_with_it(self) -> None:
+    def test_another_session_continues_it(self) -> None:
         path = self.serve()
         first = self.start(socket=path)
         stream = first.reference("film").put_stream()
@@ -147,7 +147,7 @@ class UploadStreamTests(StorageTestCase):
         with self.assertRaises(ValueError):
             again.task.stream()
 
-    def test_a_later_service_goes_on_with_it(self) -> None:
+    def test_a_later_service_continues_it(self) -> None:
         first = self.start()
         stream = first.reference("film").put_stream()
         stream.write(FILM[: 3 * MIB])
@@ -181,7 +181,7 @@ class SourceTests(StorageTestCase):
             pass
         self.assertFalse(reference.exists())
 
-    def test_what_is_no_source_begins_nothing(self) -> None:
+    def test_an_invalid_source_begins_nothing(self) -> None:
         for wrong in (b"bytes", "text", 3):
             with self.assertRaises(TypeError):
                 self.storage.reference("x").put_stream(wrong)  # type: ignore[arg-type]

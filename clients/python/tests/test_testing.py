@@ -43,7 +43,7 @@ class TestingTests(StorageTestCase):
         ((_, text),) = run("unfired").failures
         self.assertIn("Rules that never struck: never", text)
 
-    def test_a_description_tells_what_holds(self) -> None:
+    def test_a_description_names_what_holds(self) -> None:
         harness, reference = self.storage.harness, self.storage.reference("a")
         reference.put_data("x").wait(PATIENCE)
         harness.arm("delete", rule="never", hold=True)

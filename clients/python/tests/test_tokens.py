@@ -25,7 +25,7 @@ class SetTokenTests(StorageTestCase):
         self.storage.set_token(None)
         self.storage.set_token(None, kind="accessToken")
 
-    def test_what_is_no_token(self) -> None:
+    def test_an_invalid_token(self) -> None:
         for token in ("", "se cret", "secret\n", "sécret", "secret" * 20000):
             with self.assertRaises(InvalidArgument) as caught:
                 self.storage.set_token(token)
@@ -50,7 +50,7 @@ sys.stdin.read()
 
 
 class RefreshTokenTests(StorageTestCase):
-    """A service that asks at once."""
+    """A service that asks immediately."""
 
     def outcome(self, *answers: Any, program: str = ASK + HAND_BACK) -> Any:
         """What the client says when `on_refresh_token` returns the one answer, or when there is no such callback."""
@@ -72,7 +72,7 @@ class RefreshTokenTests(StorageTestCase):
         self.assertEqual(self.outcome(("fresh", None)), {"result": {"token": "fresh", "expiresIn": None}})
         self.assertEqual(self.outcome(None), {"result": None})
 
-    def test_what_nobody_answers(self) -> None:
+    def test_unknown_requests_of_the_service(self) -> None:
         self.assertEqual(self.outcome()["error"]["code"], -32601)
         other = 'say(id="ask", method="window/ask"); sys.stdout.flush()'
         error = self.outcome(program=other + HAND_BACK)["error"]
@@ -98,7 +98,7 @@ say(id=inner["id"], result="pong"); sys.stdout.flush()
         storage.on_refresh_token = lambda kind, reason: str(storage.call("service/ping"))
         self.assertEqual(storage.call("service/ping")["result"], "pong")
 
-    def test_a_callback_that_waits_holds_up_nobody(self) -> None:
+    def test_a_callback_that_waits_does_not_delay_others(self) -> None:
         waiting, may_go = threading.Event(), threading.Event()
         self.addCleanup(may_go.set)
 

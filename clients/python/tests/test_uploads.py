@@ -87,7 +87,7 @@ class UploadTests(StorageTestCase):
         assert error is not None
         self.assertEqual(error.message, caught.exception.message)
 
-    def test_what_cannot_be_written(self) -> None:
+    def test_a_refused_upload_stores_nothing(self) -> None:
         with self.assertRaises(InvalidArgument):
             self.storage.reference().put_data(b"root")
         with self.assertRaises(RPCError) as caught:
@@ -96,7 +96,7 @@ class UploadTests(StorageTestCase):
         with self.assertRaises(ObjectNotFound):
             self.storage.reference("x").get_metadata()
 
-    def test_what_is_too_long_for_a_message(self) -> None:
+    def test_data_that_is_too_long_for_a_message(self) -> None:
         self.storage._connection.core.max_message_bytes = 1000
         with self.assertRaisesRegex(ValueError, "put_file"):
             self.storage.reference("x").put_data(b"x" * 1000)

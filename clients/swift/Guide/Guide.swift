@@ -46,7 +46,7 @@ func called<Value: Sendable>(_ body: (@escaping (Value) -> Void) -> Void) async 
     await withCheckedContinuation { continuation in body { continuation.resume(returning: $0) } }
 }
 
-/// What handlers have heard. They run on the main queue.
+/// What handlers have received. They run on the main queue.
 @MainActor final class Heard {
     var statuses: [StorageTaskStatus] = []
     nonisolated init() {}

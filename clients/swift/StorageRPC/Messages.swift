@@ -33,7 +33,7 @@ struct RefreshRequest: Decodable {
     let params: Params
 }
 
-/// What tells the kinds of messages apart. Ids of others are not those of this client.
+/// What distinguishes the kinds of messages. Ids of others are not those of this client.
 struct Head: Decodable {
     let id: Int?
     let method: String?

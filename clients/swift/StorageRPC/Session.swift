@@ -233,7 +233,7 @@ final class Session: @unchecked Sendable {
         }
     }
 
-    /// Ends the wait for the answer, and tells the service, unless the request is not sent yet.
+    /// Ends the wait for the answer, and cancels the request at the service, unless it is not sent yet.
     private func abandon(_ id: Int) {
         let waiting: Waiting? = lock.withLock {
             guard let waiting = self.waiting.removeValue(forKey: id) else { return nil }

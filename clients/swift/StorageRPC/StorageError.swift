@@ -8,7 +8,7 @@ public let StorageErrorDomain: String = "FIRStorageErrorDomain"
 ///
 /// `serverError` has, where they are known, `bucket`, `object`, `ResponseErrorCode` (the HTTP status, or that which the
 /// servers of Firebase answer in this case), `ResponseErrorDomain`, both as `NSUnderlyingErrorKey`, `ResponseBody`, and under `StorageRPC` the
-/// `StorageWire.StorageError` of the service. Sound: these values are values, which nobody changes.
+/// `StorageWire.StorageError` of the service. Sound: these values never change.
 public enum StorageError: Error, CustomNSError, @unchecked Sendable {
     /// Any other failure; the message says which.
     case unknown(message: String, serverError: [String: Any])

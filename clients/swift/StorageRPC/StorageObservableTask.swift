@@ -3,7 +3,7 @@ import Foundation
 /// A task whose events can be observed, and which can be paused, resumed and cancelled.
 ///
 /// Handlers run on the `callbackQueue` of the `Storage`, one event after the other. Those that are added on that queue
-/// right after the task was started hear of all events. After `success` or `failure` all of them are gone.
+/// right after the task was started receive all events. After `success` or `failure` all of them are gone.
 open class StorageObservableTask: StorageTask, @unchecked Sendable {
     /// Sound: its handler is called on the callback queue alone.
     private struct Observer: @unchecked Sendable {
@@ -13,17 +13,17 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     }
 
     private var observers: [Observer] = []
-    /// What the observers have heard last.
+    /// What the observers have received last.
     private var told = Report()
-    /// What they have not heard yet. Of successive progress only the newest is kept.
+    /// What they have not received yet. Of successive progress only the newest is kept.
     private var untold: [Report] = []
-    /// Whether something on the callback queue is going to tell.
+    /// Whether a delivery is pending on the callback queue.
     private var isTelling = false
     /// Whether the callback queue has come back from the caller that started the task.
     private var isOpen = false
     /// What waits for the end without a callback queue.
     private var endings: [@Sendable (Report) -> Void] = []
-    /// What hears of all events, until it returns false.
+    /// What receives all events, until it returns false.
     private var listeners: [@Sendable (Report) -> Bool] = []
     /// What waits for the id of the task, or for the answer to the command before.
     private var commands: [StorageTaskCommand] = []
@@ -55,7 +55,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     // MARK: Observers
 
-    /// Calls the handler at each event of this status. If the task has this status now, that is told at once.
+    /// Calls the handler at each event of this status. If the task has this status now, calls it immediately.
     ///
     /// - Returns: the handle of the observer.
     /// - Precondition: the status is not `unknown`.
@@ -250,7 +250,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
 
     func fail(_ error: StorageError) { hear(lock.withLock { current }.failed(error)) }
 
-    /// Calls `then` with the last report: at once, if the task has ended.
+    /// Calls `then` with the last report: immediately, if the task has ended.
     func whenEnded(_ then: @escaping @Sendable (Report) -> Void) {
         let report: Report? = lock.withLock {
             if current.status.isEnd { return current }
@@ -307,7 +307,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
         schedule()
     }
 
-    /// Within `lock`. Without observers nothing is told later, except to those that are added before `isOpen`.
+    /// Within `lock`. Without observers nothing is delivered later, except to those that are added before `isOpen`.
     private func schedule() {
         guard !isTelling, !untold.isEmpty else { return }
         guard !observers.isEmpty else {
@@ -331,7 +331,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
             let snapshot = StorageTaskSnapshot(task: self, report: report)
             for observer in known where observer.status == report.status && has(observer) { observer.handler(snapshot) }
             guard report.status.isEnd else { continue }
-            // Those that were added meanwhile are told by themselves.
+            // Those that were added meanwhile are called on their own.
             let handles = Set(known.map(\.handle))
             lock.withLock { observers.removeAll { handles.contains($0.handle) } }
         }
@@ -349,7 +349,7 @@ open class StorageObservableTask: StorageTask, @unchecked Sendable {
     }
 }
 
-/// What a task can be told.
+/// The commands for a task.
 public enum StorageTaskCommand: String, Sendable {
     /// Pauses it.
     case pause

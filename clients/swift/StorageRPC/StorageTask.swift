@@ -28,7 +28,7 @@ public enum StorageTaskStatus: Int, Sendable {
     var isEnd: Bool { self == .success || self == .failure }
 }
 
-/// What the service has told of a task.
+/// What the service has sent about a task.
 struct Report: Sendable {
     var status = StorageTaskStatus.unknown
     /// Nil before the first answer.
@@ -78,12 +78,12 @@ open class StorageTask: NSObject, @unchecked Sendable {
     /// The reference that the task was started with.
     let reference: StorageReference
     let lock = NSLock()
-    /// The newest that the service has told.
+    /// The newest that the service has sent.
     var current = Report()
 
     init(reference: StorageReference) { self.reference = reference }
 
-    /// The task as the service has told of it last. What `pause()`, `resume()` and `cancel()` cause shows when it has
+    /// The task as of the last message of the service. What `pause()`, `resume()` and `cancel()` cause shows when it has
     /// happened.
     public var snapshot: StorageTaskSnapshot {
         StorageTaskSnapshot(task: self, report: lock.withLock { current })
@@ -124,7 +124,7 @@ open class StorageTaskSnapshot: NSObject, @unchecked Sendable {
     public let error: (any Error)?
     /// The event, or the state of the task as its event.
     public let status: StorageTaskStatus
-    /// The error as the service has told it, with its message and its attempts.
+    /// The error that the service has sent, with its message and its attempts.
     public let serviceError: StorageWire.StorageError?
     /// When the task is tried again after a failure, if it waits for that.
     public let retry: StorageWire.Retry?
@@ -161,7 +161,7 @@ private final class EmptyProgress: Progress, @unchecked Sendable {
         override var isFinished: Bool { true }
         override var isIndeterminate: Bool { false }
     #else
-        // Where these cannot be overridden, they follow the counts that are set, 1 of 1, and not those that are told.
+        // Where these cannot be overridden, they follow the counts that are set, 1 of 1, and not those of the service.
         override var totalUnitCount: Int64 {
             get { 0 }
             set { super.totalUnitCount = newValue }

@@ -79,7 +79,7 @@ open class StorageDownloadTask: StorageObservableTask, StorageTaskManagement, @u
     private var maxSize: Int64?
     private var hasAll = false
     private var isTooLarge = false
-    /// The success, if the service has told it before the last bytes.
+    /// The success, if the service has sent it before the last bytes.
     private var success: Report?
 
     /// The bytes of a download to memory.

@@ -120,7 +120,7 @@ final class Transport: @unchecked Sendable {
     /// In seconds: how long a process may go on without its output.
     static let patience: TimeInterval = 5
 
-    /// In seconds: a process that goes on so long after the end of its input and output serves others.
+    /// In seconds: a process that continues so long after the end of its input and output serves others.
     private static let grace: TimeInterval = 2
 
     /// Ends the process, if it is one of this program's and still runs.
@@ -136,7 +136,7 @@ final class Transport: @unchecked Sendable {
 
     /// After the end of the output: waits for the end of the process, and says why there is no service any more.
     ///
-    /// Where the input has ended first, nil if the process goes on: it is left alone.
+    /// Where the input has ended first, nil if the process continues: it is not ended.
     func end(hasEndedInput: Bool = false) -> StorageError? {
         shutdown(descriptor, Int32(SHUT_RDWR))
         guard let process else { return .unknown(message: "The service has closed the connection.", serverError: [:]) }

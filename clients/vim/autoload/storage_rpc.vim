@@ -3,7 +3,7 @@ vim9script
 # share, and starts it if there is none. Transfers continue when Vim ends.
 
 var connection = null_channel
-var is_shared = false # the service goes on when Vim ends
+var is_shared = false # the service continues when Vim ends
 var last_words = '' # of the process, on stderr
 var count = 0
 var waiting: dict<func> = {} # what takes the answer of each request
@@ -333,7 +333,7 @@ def Tell(transfer: dict<any>, verb: string)
     transfer.snapshot = answer.snapshot
     if !answer.accepted
       Say($'{Name(transfer)} is {State(transfer)}')
-    elseif transfer.isOther # of those that were begun here, events tell
+    elseif transfer.isOther # the transfers that were begun here have events
       Say($'{transfer.file}: {done[verb]}')
       if verb == 'resume' || verb == 'retry'
         Adopt(transfer)

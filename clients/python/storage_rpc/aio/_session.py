@@ -14,7 +14,9 @@ from .._base import AsyncRefreshToken, SessionBase, fresh_to_wire
 from .._core import PATIENCE, START_PATIENCE, hello
 from .._events import called
 from .._methods import AsyncStorageMethods
+from .._program import Engine
 from .._streams import MOVING, STEP
+from .._tasks import moves
 from ..errors import ServiceGone, StorageError
 from ..urls import is_url, not_in, parse_url
 from ..wire import segments
@@ -39,19 +41,36 @@ class Session(SessionBase, AsyncStorageMethods):
         shared: bool = False,
         bucket: str | None = None,
         trace: str | os.PathLike[str] | None = None,
+        engine: Engine | None = None,
+        endpoint: str | None = None,
+        flags: Sequence[str] = (),
+        pauses_tasks: bool | None = None,
         on_refresh_token: AsyncRefreshToken | None = None,
     ) -> None:
         """`command` is the program to start; by default $STORAGE_RPC, else that of an installed wheel or the PATH.
 
-        `root` is where that program keeps objects. With `shared` all sessions on one root, of any process and any
-        client, have one service, which is started by the first and goes on when the last has been closed, until its
-        tasks have ended and a minute has passed. `bucket` is the one meant by paths, else the service's own
-        default. `trace` is a file to which the service appends every message: `storage-rpc trace FILE` shows it.
-        $STORAGE_RPC_TRACE is the same for every service that a client starts. `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is
-        refused, it is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited
-        for, a token, `(token, expires_in)`, or None for "no more".
+        `root` is where that program keeps objects, and the state of tasks. With `shared` all sessions on one root, of any
+        process and any client, have one service: the first session starts it, and it ends a minute after the last session
+        and the last running task. `bucket` is the bucket of paths; by default that of the service. `trace` is a file to
+        which the service appends every message: `storage-rpc trace FILE` shows it; $STORAGE_RPC_TRACE is the same for
+        every service that a client starts.
+
+        `engine` stores the objects elsewhere: "firebase", "gcs" or "s3"; `endpoint` is the URL of another server of that
+        engine. `flags` are more flags of the program, such as `["--region", "eu-central-1"]` or `["--service-account",
+        "key.json"]`; `storage-rpc help storage` and `help credentials` list them.
+
+        >>> Storage(engine="s3", endpoint="https://s3.example.com", bucket="films", flags=["--profile", "work"])
+
+        With `pauses_tasks` the tasks that this session has started or resumed pause when it ends early: by an exception
+        that leaves `async with`, by Ctrl-C or by a kill. Without it they continue while the service does. By default the tasks
+        of a private service pause, and those of one that is shared, or on a socket, continue. A program that is run again
+        resumes them with the same `key`: see `put_file`.
+
+        `on_refresh_token` is where fresh tokens come from: when one that `set_token` has set expires or is refused, it
+        is called with the kind and "expired" or "refused". It has 30 seconds to return, or to be awaited for, a token,
+        `(token, expires_in)`, or None for "no more".
         """
-        super().__init__(command, socket, root, shared, bucket, trace)
+        super().__init__(command, socket, root, shared, bucket, trace, engine, endpoint, flags, pauses_tasks)
         if on_refresh_token is not None:
             called("on_refresh_token", on_refresh_token)
         self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
@@ -70,7 +89,7 @@ class Session(SessionBase, AsyncStorageMethods):
         transport = await (Child.start(self._command) if self._socket is None else Socket.connect(self._socket))
         self._opened = Connection(transport, self._tasks.hear, self._answer, self._tasks.lose), Dispatcher()
         try:
-            hearing = self._ask("initialize", hello(), lambda result: result)
+            hearing = self._ask("initialize", hello(pauses_tasks=self._pauses_tasks), lambda result: result)
             server = await asyncio.wait_for(hearing, START_PATIENCE)
         except BaseException as error:
             await self.close(drain=False)
@@ -78,6 +97,7 @@ class Session(SessionBase, AsyncStorageMethods):
                 raise TimeoutError(f"The service has not answered within {START_PATIENCE} seconds.") from None
             raise
         self._connection.core.greeted(server)
+        self._greeted(server)
         self._bucket = self._bucket or server["defaultBucket"]
         return self
 
@@ -92,9 +112,10 @@ class Session(SessionBase, AsyncStorageMethods):
     async def close(self, *, drain: bool = True) -> None:
         """Ends the session, as leaving `async with` does.
 
-        The child is ended too, unless it serves others: once the tasks under way have ended, or with `drain=False`
-        (which is what an exception that leaves `async with` means, cancellation too) at once. A service that is shared,
-        or on a socket, goes on, and so do its tasks. A fork of the process has nothing to close.
+        First waits for the running tasks of a private service. With `drain=False`, which is what an exception that leaves
+        `async with` means, such as that of a cancellation, waits for nothing: these tasks pause. The service ends, too,
+        once it has no other clients. A service that is shared, or on a socket, continues with its tasks; `pauses_tasks`
+        of the session changes that. A fork of the process has nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()
@@ -108,6 +129,8 @@ class Session(SessionBase, AsyncStorageMethods):
 
     async def _end(self, *, drain: bool) -> None:
         await self._end_streams(drain=drain)
+        if drain and self._waits_for_tasks:
+            await self._end_tasks()
         await self._connection.close(drain=drain)
 
     @property
@@ -159,6 +182,13 @@ class Session(SessionBase, AsyncStorageMethods):
             if feeding is not asyncio.current_task():
                 feeding.cancel()
                 await asyncio.wait({feeding}, timeout=PATIENCE)
+
+    async def _end_tasks(self) -> None:
+        """Waits for the running tasks."""
+        for task in list(self._tasks.moved):
+            with contextlib.suppress(StorageError):
+                while not task._end.done() and moves(await task.snapshot()):
+                    await asyncio.wait({task._end}, timeout=STEP)
 
     async def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
         fresh = self._ask_for_token(method, params)

@@ -77,7 +77,7 @@ class Connection:
             self._unsent.put_nowait(farewell)
 
     async def close(self, *, drain: bool) -> None:
-        """Ends the session and the child process: after its tasks, or, without `drain`, at once."""
+        """Ends the session and the child process: after its tasks, or, without `drain`, immediately."""
         self._is_closing = True
         if drain and not self._is_over:
             self._unsent.put_nowait(None)

@@ -167,9 +167,9 @@ class AsyncChanges(AsyncIterator["AsyncChange"]):
 
 
 class AsyncUploadTask(AsyncTask):
-    """An upload of the service.
+    """An upload of the service. With a `key`, a program that was interrupted or killed resumes it when it is run again.
 
-    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", on_progress=print)
+    >>> task = storage.reference("films/long.mp4").put_file("long.mp4", key="long film", on_progress=print)
     >>> await task.pause(), await task.resume()
     (True, True)
     >>> (await task).md5_hash
@@ -179,7 +179,7 @@ class AsyncUploadTask(AsyncTask):
     kind = "upload"
 
     async def stream(self, source: AsyncSource | None = None) -> AsyncUploadStream:
-        """Goes on with an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
+        """Resumes an upload that `put_stream` began, perhaps in an earlier session: writes from `tell` on.
 
         A task that is paused is resumed. `source` begins with that byte, too. Raises `ValueError` for any other task.
 
@@ -197,9 +197,10 @@ class AsyncUploadTask(AsyncTask):
 
 
 class AsyncDownloadTask(AsyncTask):
-    """A download of the service to a file; its snapshots have metadata once the file exists.
+    """A download of the service to a file; its snapshots have metadata once the file exists. With a `key`, a program that
+    was interrupted or killed resumes it when it is run again.
 
-    >>> (await storage.reference("films/long.mp4").write_to_file("long.mp4", on_progress=print)).size
+    >>> (await storage.reference("films/long.mp4").write_to_file("long.mp4", key="long film", on_progress=print)).size
     1073741824
     """
 

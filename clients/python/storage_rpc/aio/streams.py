@@ -146,7 +146,7 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
             return len(octets)
 
     async def _append(self, offset: int, data: bytes) -> None:
-        """Sends a piece, where few enough are unanswered; hears first of what has failed."""
+        """Sends a piece, where few enough are unanswered; raises first what has failed."""
         while self._unanswered and (len(self._unanswered) >= WINDOW or self._unanswered[0].done()):
             await self._settle()
         params = {"task": await begun(self.task), "data": Bytes(data), "offset": offset}

@@ -16,7 +16,7 @@ class AsyncTaskOf(Waiting[S, R]):
     """The common part of all tasks.
 
     Awaiting a task returns the metadata of the object, or the last snapshot of a folder, or raises the error of the task.
-    Cancelling the await cancels the task too, as with a task of asyncio; `wait` only waits.
+    Cancelling the await, as Ctrl-C does, cancels the task too, as with a task of asyncio; `wait` only waits.
 
     Iterating yields a snapshot for each event from then on, up to the last one; then it ends, or raises the error of
     the task. A slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
@@ -33,7 +33,7 @@ class AsyncTaskOf(Waiting[S, R]):
         return await self._ask("snapshot", {}, self._storage._tasks.snapshot(type(self)))
 
     async def observe(self, status: Status, callback: CallbackOf[S]) -> str:
-        """Adds an observer; returns its handle. Calls it at once if the status matches the state of the task.
+        """Adds an observer; returns its handle. Calls it immediately if the status matches the state of the task.
 
         >>> await task.observe("pause", lambda snapshot: print("paused at", snapshot.progress))
         """

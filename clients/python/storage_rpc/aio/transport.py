@@ -61,7 +61,7 @@ class Child:
             raise cannot_start(command, error) from None
 
     def hang_up(self, *, drain: bool) -> None:
-        """Closes the input: the service ends after its tasks, or, without `drain`, at once."""
+        """Closes the input: the service ends after its tasks, or, without `drain`, immediately."""
         if not drain:
             self.input.write(FAREWELL)
         self.input.close()
@@ -84,7 +84,7 @@ class Child:
                 await self.break_off()
 
     async def obituary(self) -> ServiceGone:
-        """The error for the end of the output. A process that goes on is left alone: it serves others."""
+        """The error for the end of the output. A process that continues is not ended: it serves others."""
         self._is_over.set()
         status = await within(GRACE, self._process.wait())
         if status is None:

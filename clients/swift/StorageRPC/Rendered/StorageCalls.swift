@@ -540,10 +540,11 @@ public enum StorageCalls {
         public var ifGenerationMatch: Int64?
         /// The same condition for the metageneration.
         public var ifMetagenerationMatch: Int64?
-        /// A name for the task, of 1 to 256 bytes. While an upload with this key is unfinished, the same request joins
-        /// it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        /// paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        /// `wait`, are -13050. An upload whose file has changed since is cancelled and replaced by a new one.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an upload
+        /// with this key is unfinished, the same request joins it instead of starting another one, also after a kill or
+        /// a restart, and for another client: it is resumed if it is paused, and the answer has `continued`. Params
+        /// that differ from the first request, except observers and `wait`, are -13050. An upload whose file has
+        /// changed since is cancelled and replaced by a new one.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -926,10 +927,10 @@ public enum StorageCalls {
         public var reference: StorageWire.ReferenceParam
         /// An absolute path, or a `file://` URL of this machine, else -13050.
         public var file: String
-        /// A name for the task, of 1 to 256 bytes. While a download with this key is unfinished, the same request joins
-        /// it instead of starting another one, also after a restart and for another client: it is resumed if it is
-        /// paused, and the answer has `continued`. Params that differ from the first request, except observers and
-        /// `wait`, are -13050.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a download
+        /// with this key is unfinished, the same request joins it instead of starting another one, also after a kill or
+        /// a restart, and for another client: it is resumed if it is paused, and the answer has `continued`. Params
+        /// that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// A file that exists is not replaced: the task fails with -13412. Default: `false`.
         public var keepExisting: Bool?
@@ -994,10 +995,10 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
-        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
-        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
-        /// and `wait`, are -13050.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
+        /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
+        /// a kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        /// Params that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1063,10 +1064,10 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
-        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
-        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
-        /// and `wait`, are -13050.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
+        /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
+        /// a kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        /// Params that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1119,10 +1120,10 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
-        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
-        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
-        /// and `wait`, are -13050.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
+        /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
+        /// a kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        /// Params that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// With `key`: if the request joins a task, the task lists the folder again, and also deletes objects that were
         /// stored there before this request, and failed ones. Objects that are stored later are kept. With `dryRun`, or
@@ -1192,10 +1193,10 @@ public enum StorageCalls {
         /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
         /// and failed ones.
         public var keepItems: Bool?
-        /// A name for the task, of 1 to 256 bytes. While a task over a folder with this key is unfinished, the same
-        /// request joins it instead of starting another one, also after a restart and for another client: it is resumed
-        /// if it is paused, and the answer has `continued`. Params that differ from the first request, except observers
-        /// and `wait`, are -13050.
+        /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
+        /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
+        /// a kill or a restart, and for another client: it is resumed if it is paused, and the answer has `continued`.
+        /// Params that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// With `key`: if the request joins a task, `reference`, `to` and `others` may differ from the task's, in the
         /// same target bucket. The task adds them to its own, and lists its sources again when it has finished its
