@@ -1,3 +1,4 @@
+import CSQLite
 import Platform
 
 extension Database {
@@ -52,7 +53,9 @@ extension Database {
     /// succeed, and a crash would lose earlier transactions of the log, and with them all later ones.
     private func replaceLog() throws {
         let isDone = try first("PRAGMA wal_checkpoint(RESTART)") { row in try row.integer("busy") == 0 }
-        guard isDone == true else { throw DatabaseError(CSQLITE_BUSY, "the log is read by another process", path: path) }
+        guard isDone == true else {
+            throw DatabaseError(CSQLITE_BUSY, "the log is in use by another connection", path: path)
+        }
         isLogDoubtful = false
     }
 
