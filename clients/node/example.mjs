@@ -14,10 +14,11 @@ process.once("SIGINT", () => {
   process.exit(130);
 });
 
-const task = reference.putFile(file, { key: `${file} to ${reference}`, onProgress: bar.show });
+const task = reference.putFile(file, { key: `${file} to ${reference}` });
 try {
   await task.started();
   if (task.continued) console.error(`resuming ${file}`);
+  task.on("progress", bar.show);
   const { size, md5Hash } = await task.wait();
   bar.close();
   console.log(`${reference}: ${size} bytes, MD5 ${md5Hash}`);

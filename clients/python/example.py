@@ -9,9 +9,10 @@ file, place = sys.argv[1:]
 try:
     with Storage() as storage, ProgressBar() as bar:
         reference = storage.reference(place)
-        task = reference.put_file(file, key=f"{file} to {reference}", on_progress=bar)
+        task = reference.put_file(file, key=f"{file} to {reference}")
         if task.continued:
             print(f"resuming {file}", file=sys.stderr)
+        task.observe("progress", bar)
         metadata = task.wait()
     print(f"{reference}: {metadata.size} bytes, MD5 {metadata.md5_hash}")
 except KeyboardInterrupt:
