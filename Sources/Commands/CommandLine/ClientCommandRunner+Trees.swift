@@ -86,6 +86,7 @@ extension ClientCommandRunner {
         let (directory, text) = isUpload ? (source, target) : (target, source)
         let folder = try syncFolder(text)
         if isUpload {
+            try checkNoPattern(text)
             guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
         } else {
             try options.checkNoMetadata("sync downloads to \(directory)")
