@@ -162,6 +162,16 @@ package enum ClientCommand {
         }
     }
 
+    /// The command may create a root. Any other command needs what is stored already.
+    package func mayStore(_ options: CommandOptions) -> Bool {
+        switch self {
+        case .put: !options.isDryRun
+        case .sync(_, let target): !options.isDryRun && ClientCommandRunner.isURL(target)
+        case .call: true
+        default: false
+        }
+    }
+
     /// The command needs the tasks that earlier processes have left.
     package var keepsTasks: Bool {
         switch self {
