@@ -163,17 +163,45 @@ enum Program {
         let path = try options.service.rootSocket()
         if options.service.engine == .embedded {
             let root = try options.service.directory()
+            guard try kind.mayStore(options) || !StorageRoot.isVacant(root) else {
+                return try runWithoutRoot(kind, options, at: path, root: root, signals)
+            }
             return try run(kind, options, .find(kind, options, at: path, root: root, signals))
         }
         if let service = try CommandService.running(kind, options, at: path, signals) {
             return try run(kind, options, service)
         }
+        try runPrivately(kind, options, options.service, at: path, signals)
+    }
+
+    private static func runPrivately(
+        _ kind: ClientCommand, _ options: CommandOptions, _ settings: ServiceOptions, at path: String,
+        _ signals: Descriptor?
+    ) throws {
         CurrentProcess.makeNewFilesPrivate()
         try Loop.start()
-        let service = try PrivateService(options.service)
+        let service = try PrivateService(settings)
         defer { service.settle() }
         let command = try CommandService(kind, options, service.socket, at: path, isPrivate: true, signals)
         try ClientCommandRunner.run(kind, options, isPrivate: true, command.client)
+    }
+
+    /// Runs a command that creates no root where none is: over an empty one, which is removed with the command.
+    private static func runWithoutRoot(
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
+    ) throws {
+        if options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) {
+            Console.printError("there is no root \(root) yet, so nothing is stored there: put and services create it")
+        }
+        let parent = CurrentProcess.temporaryDirectory
+        let scratch: ScratchDirectory
+        do throws(SystemError) { scratch = try ScratchDirectory(in: parent, named: "storage-rpc-empty-") } catch {
+            throw Client.Failure("no temporary root can be made in \(parent): \(error.reason)")
+        }
+        defer { scratch.remove() }
+        var settings = options.service
+        settings.root = scratch.path
+        try runPrivately(kind, options, settings, at: path, signals)
     }
 
     private static func run(_ kind: ClientCommand, _ options: CommandOptions, _ service: CommandService) throws {

@@ -38,24 +38,20 @@ extension Server {
         let isTyped = Descriptor.standardInput.isTerminal
         var stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
+        let engine: any Engine
+        if options.harness {
+            engine = try HarnessEngine(options, SpaceOptions(), log)
+        } else if options.mayBeAnother || options.rootTimeout == nil {
+            engine = try findEngine(options, log, signals, orServe: options.mayBeAnother ? stdio : nil)
+        } else {
+            engine = try makeEngine(options, log, keepsTasks: true)
+        }
+        // After the root is open, since the file may be in a new one.
         let recorder = try options.trace.map { path in
             try TraceRecorder(
                 path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
                 time: .system
             ) { log.write(.error, $0) }
-        }
-        let engine: any Engine
-        do {
-            if options.harness {
-                engine = try HarnessEngine(options, SpaceOptions(), log)
-            } else if options.mayBeAnother || options.rootTimeout == nil {
-                engine = try findEngine(options, log, signals, orServe: options.mayBeAnother ? stdio : nil)
-            } else {
-                engine = try makeEngine(options, log, keepsTasks: true)
-            }
-        } catch var error as StorageRoot.OpenError where error.isInUse && options.trace != nil {
-            error.message += " A trace is of one process: `storage-rpc call service/stop` ends the other one."
-            throw error
         }
         if options.harness, let root = options.root { Spaces.clean(root) }
         let listeners = try listen(options, log)

@@ -233,6 +233,8 @@ class World:
 
     def object_destination(self, text, takes_many, is_tree):
         bucket, name = reference = self.reference(text)
+        if "*" in name[len(self.literal_folder(bucket, name)):] and self.is_pattern(text):
+            raise Refused("a pattern for one name")
         if text.endswith("/") and (not self.exact or not name):
             kind = "slash"
         elif not name:

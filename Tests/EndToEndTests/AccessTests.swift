@@ -70,7 +70,7 @@ import Testing
 
     @Test func `The program does not start with an allowed directory that does not exist`() async throws {
         defer { cleanUp() }
-        let none = await run("ls", "--allow-read", "none")
+        let none = await run("put", "in/file", "a", "--allow-read", "none")
         #expect(none == (1, "storage-rpc: --allow-read none cannot be used: No such file or directory\n"))
         #expect(await run("serve", "--allow-write", "in/file").status == 1)
         #expect(await run("serve", "--allow-write").status == 64)

@@ -58,7 +58,7 @@ import Testing
         // It cannot write there.
         let nobody: uid_t = 65534
         let home = try #require(getpwuid(nobody)?.pointee.pw_dir.map { String(cString: $0) })
-        let refused = await sh(Self.user(nobody, environment) + "ls")
+        let refused = await sh(Self.user(nobody, environment) + "put program a")
         #expect(refused.status == 1, "\(refused)")
         #expect(refused.text.contains("The root \(home)/.local/share/storage-rpc cannot be used"), "\(refused)")
         #expect(!FileManager.default.fileExists(atPath: place.directory + "/relative"))

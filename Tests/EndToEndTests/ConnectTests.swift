@@ -95,8 +95,8 @@ import Testing
             let refused = try connect(["--wait-for-root", "0"])
             try #require(try refused.relay.waitForExit() == 1)
             let complaint =
-                "storage-rpc: The root \(place.root) is in use by process \(holder.id); one process may have it at a "
-                + "time. To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.\n"
+                "storage-rpc: The root \(place.root) is in use by process \(holder.id) (storage-rpc serve); one process may "
+                + "have it at a time. To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.\n"
             try #require(refused.relay.logged == complaint)
             try #require(try connect(["--what"]).relay.waitForExit() == 64)
         }

@@ -24,6 +24,24 @@ import Testing
         #expect(await sh("$S rm -q -r 'k[1]/*' && $S ls -r 'k[1]/*'").text == "k1/b2/y\nk1/x\n", "k[1] is gone")
     }
 
+    @Test(arguments: ["put f 'docs/*'", "put - 'docs/*'", "put -r d 'docs/**'", "cp a 'docs/*'", "mv a b 'docs/*'"])
+    func `A destination is no pattern, unless it is the name of an object`(command: String) async {
+        #expect(await sh("put a b; mkdir d; printf x > f; printf y > d/f").status == 0)
+        let refused = await sh("$S \(command) < f")
+        #expect(refused.status == 64, "\(refused.text)")
+        #expect(refused.text.contains("is a pattern, and a destination has one name, such as docs/; --exact takes it"))
+        #expect(await sh("$S ls -r").text == "a\nb\n")
+        #expect(await sh("$S put -q f 'docs/[x] y?'; $S put -q --exact f 'c*'; $S put -q f 'c*'").text == "")
+        #expect(await sh("$S ls -r").text == "a\nb\nc*\ndocs/[x] y?\n")
+        #expect(await sh("$S sync d 'gs://b/*'").status == 64)
+    }
+
+    @Test func `hash of a file of this machine says how files are read`() async {
+        let told = await sh("printf x > f; $S hash f; echo $?; $S put -q f f; $S hash f")
+        let said = "f is a file of this machine, and there is no such object: storage-rpc hash --local f reads it"
+        #expect(told.status == 0 && told.text.hasPrefix("storage-rpc: \(said)\n64\nmd5 "), "\(told.text)")
+    }
+
     @Test func `Brackets escape special characters, and exact names need no escape`() async {
         #expect(await sh("put 'k[1]/a' k1/x 'w*' 'w?' ww").status == 0)
         #expect(await sh("$S ls 'k[[]1]/*'; $S ls 'k[[]?]/?'").text == "k[1]/a\nk[1]/a\n")

@@ -33,8 +33,10 @@ import Testing
     }
 
     @Test func `A command waits for a pipe without a reader until a signal comes`() async throws {
-        let line =
-            "mkfifo pipe; $S get -q a pipe --root new & await '[ -e new/lock ]'; kill -TERM $!; wait $!"
+        let line = """
+            put a; await '! [ -e $R/socket ]'; mkfifo pipe
+            $S get -q a pipe & await '[ -e $R/socket ]'; kill -TERM $!; wait $!
+            """
         #expect(await sh(line).status == 128 + SIGTERM)
         #expect(await sh("test -p pipe").status == 0)
     }

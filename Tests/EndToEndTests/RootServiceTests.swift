@@ -48,6 +48,69 @@ import Testing
         #expect(ended.text == "0\n", "\(ended.text)")
     }
 
+    @Test(arguments: [
+        "ls", "ls -r", "du", "tasks", "hash a", "stat a", "cat a", "get a b", "url a", "rm a", "rm -r d", "cp a b",
+        "mv a b", "set a --custom k=v", "sync gs://b d", "put --dry-run f a", "sync --dry-run d gs://b",
+    ])
+    func `A command that stores nothing creates no root`(command: String) async {
+        let line = """
+            mkdir d empty; printf x > f; for FLAG in "" "--root named" "--root empty"; do
+                $S \(command) $FLAG > said 2>&1; echo $? >> codes; grep -c "there is no root named yet" said
+            done
+            ls; ls -A empty d; $S put -q f a --root empty && $S ls --root empty
+            """
+        let codes = "0\n1\n0\n"
+        let names = "codes\nd\nempty\nf\nsaid\n"
+        #expect(await sh(line) == (0, "\(codes)\(names)d:\n\nempty:\na\n"))
+    }
+
+    @Test func `A list without a root is empty, and what is read from it does not exist`() async {
+        #expect(await sh("$S ls; $S tasks -q; $S ls --root none -q") == (0, ""))
+        let got = await sh("$S get a . --root none; echo $?")
+        let said = "storage-rpc: there is no root none yet, so nothing is stored there: put and services create it\n"
+        #expect(got.text.hasPrefix(said) && got.text.contains("does not exist"), "\(got.text)")
+        #expect(got.text.hasSuffix("\n1\n"), "\(got.text)")
+    }
+
+    @Test(arguments: [
+        "ls", "put f a", "sync gs://b d", "serve", "connect", "serve --harness", "gateway 127.0.0.1:0",
+        "put f a --engine gcs --endpoint http://127.0.0.1:1", "backup copy",
+    ])
+    func `A directory with other files and no root is refused by name`(command: String) async {
+        let line = "mkdir home; printf x > f; touch home/f; $S \(command) --root home < /dev/null; echo $?; ls -A home"
+        let said = await sh(line)
+        let sentence =
+            command.hasPrefix("backup")
+            ? "home is no root: it has no storage.sqlite3."
+            : "The root home cannot be used: it is not empty and holds no storage; choose an empty or new directory."
+        #expect(said.text.hasSuffix("storage-rpc: \(sentence)\n1\nf\n"), "\(said.text)")
+    }
+
+    @Test func `An error about a root in use names the command whose service has it, and how to share or end it`() async
+    {
+        let line = """
+            mkfifo in; $S connect < in > said & P=$!; exec 9> in
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+            $S serve --socket other; echo $?; $S call service/stop --root $R > /dev/null; exec 9>&-; wait $P
+            """
+        let said = await sh(line).text.replacing(/process [0-9]+/, with: "process N")
+        let root = place.root + "/storage-rpc"
+        let expected =
+            "storage-rpc: The root \(root) is in use by process N (storage-rpc connect); one process may have it at a "
+            + "time. `storage-rpc call service/stop --root '\(root)'` ends it. To share it, use `storage-rpc connect` for "
+            + "all.\n75\n"
+        #expect(said == expected)
+    }
+
+    @Test func `A URL of another storage is refused if the running service has another engine`() async {
+        let line = """
+            $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q "listens on s" log'
+            $S ls s3://b --socket s; echo $?; kill $P; wait $P
+            """
+        let said = "s3://b names an object or a bucket of S3: add --engine s3; for this disk write gs://b"
+        #expect(await sh(line).text == "storage-rpc: \(said)\n64\n")
+    }
+
     @Test func `A command that waits for its input does not delay others`() async throws {
         let line = """
             printf x > f; mkfifo pipe; $S put -q - piped < pipe & P=$!; exec 8> pipe; printf a >&8
@@ -94,7 +157,7 @@ import Testing
             ping serve --durability full; ping connect --durability none; ping connect --durability full
             for F in --harness "--http 127.0.0.1:0" "--trace t" "--gateway 127.0.0.1:0" "--buckets a" "--tasks resume" \
                 "--max-tasks 3" "--allow-read /" "--uploads-at-once 2" "--max-upload-retry-time 1"; do
-                ping serve $F | sed "s/process $P;/process N;/" | grep -oE 'is in use by process N|^[0-9]+$'
+                ping serve $F | sed "s/process $P (storage-rpc gateway);/process N;/" | grep -oE 'is in use by process N|^[0-9]+$'
             done
             kill $P; wait $P
             """
@@ -258,7 +321,8 @@ import Testing
 
     @Test func `The log of a service that a command starts is shown by the command`() async throws {
         let shown = await sh(
-            "$S ls --log-level debug 2>&1 >/dev/null | tee log | grep -c 'listens on'; tail -n 1 log; idle")
+            "printf x | $S put - a --log-level debug 2>&1 >/dev/null | tee log | grep -c 'listens on'; tail -n 1 log; idle"
+        )
         #expect(shown.text.hasPrefix("1\n") && shown.text.contains("ends with status 0"), "\(shown.text)")
     }
 

@@ -16,7 +16,7 @@ struct BackgroundService {
         let failure: any UserFacingError
     }
 
-    /// Starts this program with other arguments. Throws if it cannot be started.
+    /// Starts this program with other arguments, and the title of this process. Throws if it cannot be started.
     ///
     /// - Parameters:
     ///   - output: the stderr of the service.
@@ -25,7 +25,7 @@ struct BackgroundService {
         self.errors = errors
         do throws(SystemError) {
             process = try ChildProcess(
-                CurrentProcess.executable, ["storage-rpc"] + arguments, output: nil, error: output, .session)
+                CurrentProcess.executable, [CurrentProcess.title] + arguments, output: nil, error: output, .session)
         } catch {
             throw Failure(message: "no service can be started: \(error.reason)")
         }

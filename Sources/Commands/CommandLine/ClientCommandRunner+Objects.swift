@@ -38,6 +38,11 @@ extension ClientCommandRunner {
     /// Prints the checksums of stored objects, or of local files.
     func hash(_ words: [String]) throws {
         guard !options.isLocal else { return try hashFiles(words) }
+        if let file = try words.first(where: isLocalFile) {
+            throw UsageError(
+                message: "\(file) is a file of this machine, and there is no such object: "
+                    + "\(shellLine("hash", "--local", file.quotedForShell)) reads it")
+        }
         try forEachObject(words) { object in
             let metadata = try self.client.call("reference/getMetadata", ["reference": object.json])
             try self.show(

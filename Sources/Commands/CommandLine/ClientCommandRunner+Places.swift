@@ -49,6 +49,7 @@ extension ClientCommandRunner {
     ///   were several. What its task has made since does not change the row of the table.
     func destination(_ text: String, of origin: CopyOrigin, isContinued: Bool = false) throws -> Destination {
         let reference = try reference(text)
+        try checkNoPattern(text)
         let row = !isContinued || origin == .several ? origin : .both
         let kind = try isContinued && row == .several ? .slash : destinationKind(text, reference, of: row)
         if let targets = CopyTargets(of: row, at: kind) {
@@ -61,6 +62,17 @@ extension ClientCommandRunner {
             throw Client.Failure(
                 "\(reference.url) is an object, and a folder cannot replace it: end it with / to go below it")
         }
+    }
+
+    /// Throws for a destination like `docs/*`, which a command would take for the name of one object. Brackets and
+    /// question marks are common in names of files.
+    func checkNoPattern(_ text: String) throws {
+        guard text.utf8.contains(UInt8(ascii: "*")), try look({ try pattern(text)?.hasStar == true }) else { return }
+        let end = text.utf8.prefix { $0 != UInt8(ascii: "*") }.lastIndex(of: UInt8(ascii: "/"))
+        let folder = end.flatMap { String(text.utf8[...$0]) }.map { ", such as \($0)" } ?? ""
+        throw UsageError(
+            message: "\(text.quotedForShell) is a pattern, and a destination has one name\(folder); "
+                + "--exact takes it literally")
     }
 
     /// The column of the table. For a tree the service is asked whether DEST is an object, for other sources whether DEST

@@ -59,25 +59,28 @@ extension ClientCommandRunner {
 
     /// Throws if sources of `cp`, `mv` or `get` are files of this machine and no objects: they are for `put`.
     private func checkObjects(_ texts: [String], to target: String) throws {
-        let files = try texts.filter { text in
-            guard !options.isExact, !Self.isURL(text), let kind = LocalTree(text).status?.kind,
-                kind == .regular || kind == .directory
-            else { return false }
-            do {
-                let object = try reference(text)
-                return try !isThere(object) && !isFolder(object)
-            } catch is UsageError {
-                return true
-            } catch let failure as Client.Failure where failure.isAnswer {
-                return false
-            }
-        }
+        let files = try texts.filter(isLocalFile)
         guard let first = files.first else { return }
         let isTree = files.contains(where: LocalTree.isDirectory)
         let words = (isTree ? ["-r"] : recursion) + files + [target]
         throw UsageError(
             message: "\(first) is a file of this machine, and there is no such object: "
                 + "\(shellLine("put", words.map(\.quotedForShell).joined(separator: " "))) uploads it")
+    }
+
+    /// The text is a file or a directory of this machine, and no object or folder.
+    func isLocalFile(_ text: String) throws -> Bool {
+        guard !options.isExact, !Self.isURL(text), let kind = LocalTree(text).status?.kind,
+            kind == .regular || kind == .directory
+        else { return false }
+        do {
+            let object = try reference(text)
+            return try !isThere(object) && !isFolder(object)
+        } catch is UsageError {
+            return true
+        } catch let failure as Client.Failure where failure.isAnswer {
+            return false
+        }
     }
 
     /// Throws if the target of `cp` or `mv` is a directory of this machine.

@@ -86,6 +86,7 @@ extension ClientCommandRunner {
         let (directory, text) = isUpload ? (source, target) : (target, source)
         let folder = try syncFolder(text)
         if isUpload {
+            try checkNoPattern(text)
             guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
         } else {
             try options.checkNoMetadata("sync downloads to \(directory)")
@@ -396,10 +397,11 @@ extension ClientCommandRunner {
         try Console.print("\(title, .name)  \(text)\(place, .dim)" as StyledText)
     }
 
-    /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead.
+    /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead, and
+    /// any other link in a directory is skipped, which is no failure.
     private func tellLeftOut(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         guard snapshot["failures"] != nil, let task = snapshot["task"]?.string else { return }
-        var unnamed = 0
+        var (unnamed, skipped) = (0, 0)
         try items(of: task, in: ["refused", "failed"]) { item in
             let name = item["path"]?.string ?? "", isRefused = item["state"] == "refused"
             let path = LocalTree.path(tree.directory, name)
@@ -407,6 +409,10 @@ extension ClientCommandRunner {
                 let target = try? Reference(bucket: tree.folder.bucket, object: tree.folder.prefix + name)
             {
                 return self.transfers.next.append { try self.put(path, target, size: nil) }
+            }
+            if tree.isUpload, isRefused, LocalTree.isLink(path) {
+                skipped += 1
+                return skipped > Self.mostNamed ? unnamed += 1 : try self.tellSkipped(link: path, tree)
             }
             guard self.failures < Self.mostNamed else {
                 (unnamed, self.failures) = (unnamed + 1, self.failures + 1)
@@ -417,14 +423,26 @@ extension ClientCommandRunner {
                 return self.fail(Client.Failure(item["error"]).about(object))
             }
             let title = tree.isUpload ? path : tree.folder.folderURL + name
-            self.fail("\(title)\(isRefused ? " is left out" : ""): \(item["error"]?["message"]?.string ?? "it failed")")
+            var reason = item["error"]?["message"]?.string ?? "it failed"
+            if reason.utf8.starts(with: "\(name) ".utf8) {
+                reason = "it" + (String(reason.utf8.dropFirst(name.utf8.count)) ?? "")
+            }
+            self.fail("\(title)\(isRefused ? " is left out" : ""): \(reason)")
         }
         guard unnamed > 0 else { return }
         let call = shellLine("call", "folderTask/items '{\"task\": \"\(task)\"}'")
         Console.printError("and \(unnamed) more: \(call)")
     }
 
-    /// The maximum number of printed failures of a tree.
+    private func tellSkipped(link path: String, _ tree: TreeTransfer) throws {
+        if options.json { return try Console.print(["skipped": .string(path)] as JSON) }
+        guard !options.isQuiet else { return }
+        Console.printError(
+            "\(path) is a symbolic link; \(tree.followsLinks ? "put -r follows only links to files" : "sync skips links")"
+        )
+    }
+
+    /// The maximum number of printed failures, and of skipped links, of a tree.
     private static let mostNamed = 100
 
     private func items(of task: String, in states: [String], _ body: (JSON) throws -> Void) throws {

@@ -34,7 +34,7 @@ package enum Command {
             return
         }
         guard let page = CommandPage.named(name) else {
-            throw UsageError(unknown: "command", name ?? "", among: CommandPage.all.map(\.name) + ["help"])
+            throw UsageError(unknownCommand: name ?? "")
         }
         var (options, rest): (CommandOptions, [String]) = (CommandOptions(), [])
         while let word = try line.next() {
@@ -49,6 +49,7 @@ package enum Command {
                 self = try line.alone(.version)
                 return
             case .flag(let word):
+                if name == nil, let command = Self.misspelt(words) { throw UsageError(unknownCommand: command) }
                 for (flag, group) in try page.flags(for: word) {
                     try flag.take(&options, &line)
                     if flag.value != nil, !flag.isRepeatable { try options.once.add(flag.names[0], line) }
@@ -56,8 +57,7 @@ package enum Command {
                 }
             case .word(""):
                 throw UsageError(message: "an argument of \(page.name) is empty; try: storage-rpc help \(page.name)")
-            // Users of other tools write s3:// for the same.
-            case .word(let word): rest.append(word.hasPrefix("s3://") ? "gs://" + word.dropFirst(5) : word)
+            case .word(let word): rest.append(word)
             }
         }
         guard let command = try page.make(options, rest) else {
@@ -80,6 +80,20 @@ extension Command {
         let found = commands.first { CommandPage.named(words[$0])?.takes(words[..<$0]) == true }
         guard let command = found ?? (isOfService ? nil : commands.first) else { return words }
         return [words[command]] + words[..<command] + words[(command + 1)...]
+    }
+
+    /// The first word that is neither a flag nor the value of one: where no word is a command, it stands for one.
+    private static func misspelt(_ words: [String]) -> String? {
+        var line = ArgumentReader(words)
+        while let word = try? line.next() {
+            guard case .flag(let name) = word else {
+                if case .word(let text) = word { return text }
+                continue
+            }
+            let page = ([.serve] + CommandPage.all).first { (try? $0.flags(for: name)) != nil }
+            for (flag, _) in (try? page?.flags(for: name)) ?? [] where flag.value != nil { _ = try? line.value("") }
+        }
+        return nil
     }
 
     /// Errors of this command line are printed as JSON, even if it is invalid.
@@ -120,7 +134,18 @@ extension CommandPage {
         if !letters.isEmpty, letters.allSatisfy({ $0 != nil && $0?.0.value == nil }) {
             return letters.compactMap { $0 }
         }
-        throw UsageError(unknown: "flag", word, among: allFlags.flatMap(\.names) + ["--help", "--version"], of: name)
+        let known = allFlags.flatMap(\.names) + ["--help", "--version"]
+        // `-rf` stands for `-r -f`, if one of the letters is known; a longer word is rather a long flag.
+        guard (2...4).contains(letters.count), letters.contains(where: { $0 != nil }), !known.contains("-" + word)
+        else {
+            throw UsageError(unknown: "flag", word, among: known, of: name)
+        }
+        let culprit = zip(word.dropFirst(), letters).first { $1 == nil }?.0
+        guard let culprit else {
+            let flag = letters.compactMap { $0?.0 }.first { $0.value != nil }?.names.last ?? word
+            throw UsageError(message: "\(flag) needs a value, so it cannot be part of \(word): give it by itself")
+        }
+        throw UsageError(unknown: "flag", "-\(culprit)", among: known, of: name, in: word)
     }
 }
 
@@ -159,6 +184,16 @@ package enum ClientCommand {
         switch self {
         case .put, .get, .rm, .copy, .ls, .du: true
         case .sync, .cat, .hash, .stat, .set, .url, .tasks, .call, .complete: false
+        }
+    }
+
+    /// The command may create a root. Any other command needs what is stored already.
+    package func mayStore(_ options: CommandOptions) -> Bool {
+        switch self {
+        case .put: !options.isDryRun
+        case .sync(_, let target): !options.isDryRun && ClientCommandRunner.isURL(target)
+        case .call: true
+        default: false
         }
     }
 
@@ -236,13 +271,17 @@ package struct CommandOptions {
     private(set) var flagOfNewService: String?
     /// Refuses repeated and contradicting flags.
     var once = GivenFlags()
+    /// The words that may be URLs of another storage than the engine's.
+    var places: [String] = []
     /// The umask for new files.
     package var newFilesMask: UInt32 = 0o077
 
     /// Throws if a flag requires another service than the running one.
     package func checkFlags(ofServiceAt path: String) throws(UsageError) {
         guard let flag = flagOfNewService else { return }
-        throw UsageError(message: "\(flag) is for a new service, but one runs already at \(path)")
+        throw UsageError(
+            message: "\(flag) is for a new service, but one runs already at \(path); "
+                + "storage-rpc call service/stop --socket \(path.quotedForShell) ends that one")
     }
 
     /// Records a flag for the service to be started. `--wait-for-root` is left out, since the command itself waits.
@@ -310,11 +349,22 @@ package struct CommandOptions {
         if let socket = service.socket, let flag = given.first(where: { $0 != "--bucket" }) {
             throw UsageError(message: "\(flag) is for the service that listens at \(socket), not for its clients")
         }
-        try checkService()
+        try checkService(isOther: service.socket != nil)
+    }
+
+    /// Throws for a URL that names an object of another storage than that of the engine.
+    func checkPlaces(of engine: String) throws(UsageError) {
+        for text in places {
+            guard let url = ForeignURL(text, isExact: isExact), !url.engines.contains(engine) else { continue }
+            throw url.refusal(of: text, engine: engine)
+        }
     }
 
     /// Throws for flags that do not apply together.
-    func checkService() throws(UsageError) {
+    ///
+    /// - Parameter isOther: the engine is that of a running service, which the command does not know yet.
+    func checkService(isOther: Bool = false) throws(UsageError) {
+        if !isOther { try checkPlaces(of: service.engine.rawValue) }
         for (flags, engines) in Self.credentialFlags where !engines.contains(service.engine.rawValue) {
             guard let flag = given.first(where: flags.contains) else { continue }
             let names = engines.map { "--engine \($0)" }.joined(separator: " and ")

@@ -11,7 +11,7 @@ extension CommandPage {
         Flag("--idle-timeout", nil, "SECONDS", "end after SECONDS without clients and tasks") { options, line in
             options.service.idleTimeout = try line.number(in: 0...Int(Int32.max))
         },
-        Flag("--tasks", nil, "WHAT", "unfinished ones: pause (default), resume, forget") { options, line in
+        Flag("--tasks", nil, "WHAT", "pause (default), resume or forget unfinished ones") { options, line in
             options.service.tasks = try line.choice()
         }.suitsRunning { $0 == UnfinishedTasks.pause.rawValue },
         record, durability,
@@ -26,9 +26,9 @@ extension CommandPage {
 
     /// The flags of a double for tests.
     private static let double = [
-        Flag("--allow-host", "NAME", "of requests to the gateway; repeatable", \.service.hosts),
+        Flag("--allow-host", "NAME", "answer requests for this host; repeatable", \.service.hosts),
         Flag(
-            "--allow-origin", nil, "ORIGIN", "of web pages that use the gateway; repeatable", isRepeatable: true
+            "--allow-origin", nil, "ORIGIN", "answer web pages of this origin; repeatable", isRepeatable: true
         ) { options, line in
             let origin = try line.value("an origin")
             guard AcceptedOrigins.isOrigin(origin) else {
@@ -57,8 +57,8 @@ extension CommandPage {
         ],
         flags: [
             socket,
-            Flag("--stdio", "stdin and stdout besides the socket", \.service.stdio).suitsRunning(),
-            Flag("--shared", "the root's own socket, where connect looks", \.service.isShared),
+            Flag("--stdio", "serve stdin and stdout, too", \.service.stdio).suitsRunning(),
+            Flag("--shared", "listen where connect looks, in the root", \.service.isShared),
             Flag("--gateway", "ADDRESS:PORT", "answer SDKs of Firebase and Google Cloud there", \.service.gateway),
         ] + double + service,
         isOfService: true,
@@ -79,10 +79,11 @@ extension CommandPage {
     }
 
     static let connect = CommandPage(
-        name: "connect", synopsis: "", summary: "serve stdio through the one service of the root",
+        name: "connect", synopsis: "", summary: "serve stdio through the service that all clients share",
         text: [
             "Serves one client on stdin and stdout, through the service that all clients of",
-            "the root share. Starts it where none runs; it ends 60 s after its last client.",
+            "the root share (--root). Starts it where none runs; it ends 60 s after its last",
+            "client.",
         ], flags: service, isOfService: true
     ) { options, words in
         guard words.isEmpty else { return nil }
@@ -95,8 +96,8 @@ extension CommandPage {
         text: [
             "Serves one client of the Model Context Protocol on stdin and stdout, through the",
             "service that all clients of the root share: help agents. Without flags it only",
-            "reads objects. --allow-read and --allow-write have another meaning than for",
-            "services: without them, files of this machine are not used.",
+            "reads objects, and uses no files of this machine: uploads need --allow-read,",
+            "downloads to files --allow-write.",
         ],
         flags: [
             Flag("--allow-changes", "objects may be written, moved and deleted", \.modelContext.allowsChanges),
@@ -108,6 +109,7 @@ extension CommandPage {
                 do throws(StorageError) { options.modelContext.within.append(try Reference(url: text).url) } catch {
                     throw UsageError(message: "--within: \(error.message)")
                 }
+                options.places.append(text)
             },
         ],
         examples: ["mcp --allow-changes --allow-read $HOME/build --within gs://builds"]
@@ -174,11 +176,11 @@ extension CommandPage {
         text: ["Shows a trace as a timeline, or as a page for a browser."],
         flags: [
             Flag("--html", "OUT", "write the page to OUT; - is standard output", \.html),
-            Flag("--all", "each report of progress; else one line a transfer", \.timeline.showsAll),
-            Flag("--errors", "only what failed, was lost or has no answer", \.timeline.showsErrors),
-            Flag("--task", "ID", "only lines about a task; a beginning is enough", \.timeline.task),
+            Flag("--all", "show each report of progress, not a line a transfer", \.timeline.showsAll),
+            Flag("--errors", "show only what failed, was lost or has no answer", \.timeline.showsErrors),
+            Flag("--task", "ID", "show only lines about a task; a beginning is enough", \.timeline.task),
             Flag("--follow", "-f", "continue while a service writes it, or until Ctrl-C", \.isFollowing),
-            Flag("--json", "an object a line, for programs", \.json),
+            Flag("--json", "print an object a line, for programs", \.json),
         ],
         takesServiceFlags: false,
         examples: ["trace session.trace --html session.html", "trace session.trace --follow --errors"]

@@ -50,9 +50,11 @@ extension CommandPage {
             name: name, synopsis: synopsis, summary: summary, text: text, flags: flags + common,
             takesMetadata: takesMetadata, examples: examples
         ) { options, words in
+            var options = options
+            options.places += words
             try options.checkClient()
             try options.checkPatterns()
-            return try make(options, words).map { .client($0, options) }
+            return try make(options, words.map(\.asGSURL)).map { .client($0, options) }
         }
     }
 
@@ -70,8 +72,8 @@ extension CommandPage {
     static let noClobber = Flag("--no-clobber", "skip what exists", \.noClobber)
     static let verbose = Flag("--verbose", "-v", "print the metadata of results; of trees each file", \.isVerbose)
     static let filters = [
-        Flag("--include", "PATTERN", "only what matches; repeatable", \.include),
-        Flag("--exclude", "PATTERN", "never what matches; repeatable", \.exclude),
+        Flag("--include", "PATTERN", "take only what matches; repeatable", \.include),
+        Flag("--exclude", "PATTERN", "skip what matches; repeatable", \.exclude),
     ]
     static let atOnce = Flag("--at-once", "-p", "N", "run N transfers at once") { options, line in
         options.atOnce = try line.number(in: 1...64)
@@ -80,7 +82,7 @@ extension CommandPage {
         options, line in
         options.progress = try line.choice()
     }
-    private static let human = Flag("--human-readable", "-h", "sizes in KiB, MiB and so on", \.isHuman)
+    private static let human = Flag("--human-readable", "-h", "show sizes in KiB, MiB and so on", \.isHuman)
     private static let transfer = [dryRun, noClobber, atOnce, progress]
 
     private static let copies =
@@ -143,7 +145,7 @@ extension CommandPage {
             "sync", "SOURCE DEST", "make a folder and a directory the same; --delete",
             [
                 "Uploads a directory to gs://BUCKET/FOLDER, or downloads a folder to a directory:",
-                "new and changed files only; with flags of metadata all. DIR/ means DIR.",
+                "new and changed files, and no symbolic links; with flags of metadata all files.",
             ],
             [
                 Flag("--delete", "finally delete what is not in SOURCE", \.deletes),
@@ -165,7 +167,7 @@ extension CommandPage {
                 "buckets. \(reference)", patterns,
             ],
             [
-                Flag("--long", "-l", "sizes, times of the last change, and a total", \.isLong), human,
+                Flag("--long", "-l", "show sizes, times of the last change, and a total", \.isLong), human,
                 recursive("all below"),
             ] + filters + [exact], ["ls -lh gs://my-bucket/photos", "ls 'photos/**.jpg'"]
         ) { options, words in
@@ -178,7 +180,7 @@ extension CommandPage {
                 "Shows the bytes and objects below each folder, and finally below REFERENCE.",
                 reference, patterns,
             ],
-            [Flag("--summarize", "-s", "only the total of REFERENCE", \.isSummary), human] + filters + [exact],
+            [Flag("--summarize", "-s", "show only the total of REFERENCE", \.isSummary), human] + filters + [exact],
             ["du -h gs://my-bucket", "du -s photos logs"]
         ) { _, words in .du(words) },
         client(
@@ -190,7 +192,7 @@ extension CommandPage {
             [
                 "Shows the stored MD5 and CRC32C of objects, or with --local those of files, in",
                 "hexadecimal digits and in Base64.", reference, patterns,
-            ], [Flag("--local", "files of this machine; - is standard input", \.isLocal), exact],
+            ], [Flag("--local", "read files of this machine; - is standard input", \.isLocal), exact],
             ["hash docs/a.txt", "hash --local a.txt"]
         ) { options, words in
             guard !options.isLocal || !options.isExact else { throw UsageError(message: "--exact is not for --local") }
@@ -243,13 +245,14 @@ extension CommandPage {
             return words.isEmpty ? nil : .rm(words)
         },
         client(
-            "url", "REFERENCE", "print a URL from which anybody can download",
+            "url", "REFERENCE", "print a download URL, which needs no credentials",
             [
-                "Prints a download URL.", reference,
-                "With the engine embedded it needs a running service: --socket, or --serve.",
+                "Prints a download URL, which needs no credentials. That of a cloud is public;",
+                "that of this disk works on this machine while a service runs: --socket, --serve.",
+                reference,
             ],
             [
-                Flag("--expires-in", nil, "SECONDS", "how long it is valid (gcs: 7 days)") { options, line in
+                Flag("--expires-in", nil, "SECONDS", "the time until it ends (gcs: 7 days)") { options, line in
                     options.expiresIn = try line.number(in: 1...604_800)
                 }, Flag("--serve", "serve the object until Ctrl-C", \.serves), exact,
             ], ["url photos/a.jpg --serve"]
@@ -261,7 +264,7 @@ extension CommandPage {
                 "finishes paused tasks; retry restarts tasks that failed for a temporary reason,",
                 "and ends the wait after a failure. cancel ends tasks; forget removes ended ones",
                 "from the list. A unique beginning of an ID is enough.",
-            ], [Flag("--all", "ended ones, too", \.showsAll), progress, verbose], ["tasks", "tasks resume 527e"]
+            ], [Flag("--all", "list ended ones, too", \.showsAll), progress, verbose], ["tasks", "tasks resume 527e"]
         ) { options, words in
             guard let verb = words.first else { return .tasks(nil, []) }
             guard !options.showsAll else { throw UsageError(message: "--all is for the list of tasks") }

@@ -46,7 +46,10 @@ package struct CommandService {
         var client = Client(socket: socket, signals: signals, options)
         do {
             let answer = try client.initialize(kind.introduction(isPrivate: isPrivate), at: path)
-            if !isPrivate { Self.tellOtherVersion(answer, at: path, options) }
+            if !isPrivate {
+                if let engine = answer["engine"]?.string { try options.checkPlaces(of: engine) }
+                Self.tellOtherVersion(answer, at: path, options)
+            }
         } catch let failure as Client.Failure {
             throw client.complaint ?? failure
         }

@@ -16,15 +16,18 @@ extension FlagGroup {
         flags: contents + preconditions,
         notes: ["By default the content type is that of the file's extension."])
 
-    static let preconditions = ["ifGenerationMatch", "ifMetagenerationMatch"].map { name in
-        Flag(name.asFlag, nil, "N", "only if the object has this version; 0: none") { options, line in
+    static let preconditions = [
+        ("ifGenerationMatch", "if its generation is N; 0: if none exists"),
+        ("ifMetagenerationMatch", "if its metageneration is N; 0: if none exists"),
+    ].map { name, text in
+        Flag(name.asFlag, nil, "N", text) { options, line in
             options.preconditions[name] = try line.number(in: 0...Int.max)
         }
     }
 
     static let contents =
         ContentProperty.allCases.map { property in
-            Flag(property.rawValue.asFlag, nil, "VALUE", "of the metadata") { options, line in
+            Flag(property.rawValue.asFlag, nil, "VALUE", "set this property") { options, line in
                 options.metadata[property.rawValue] = .string(try line.value("a value"))
             }
         } + [
@@ -44,13 +47,14 @@ extension FlagGroup {
             Flag("--root", "DIR", "objects and state (~/.local/share/storage-rpc)", \.service.root).suitsRunning(),
             Flag("--bucket", nil, "NAME", "the default bucket, or gs://NAME") { options, line in
                 options.service.bucket = try ServiceOptions.bucket(line.value("a name"))
+                options.places.append(line.lastValue)
             }.suitsRunning(),
             Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint).suitsRunning(),
-            Flag("--region", "REGION", "of s3, unless the server names another", \.service.region)
+            Flag("--region", "REGION", "the region of s3, unless the server names one", \.service.region)
                 .suitsRunning(),
             Flag("--path-style", "buckets of s3 are paths (default, not at AWS)", \.service.hasPathStyle),
             Flag("--virtual-host", "buckets of s3 are hosts below the endpoint's", \.service.hasVirtualHosts),
-            Flag("--allow-insecure", "plain http to other machines", \.service.allowInsecure).suitsRunning(),
+            Flag("--allow-insecure", "allow plain http to other machines", \.service.allowInsecure).suitsRunning(),
             Flag("--http", "ADDRESS:PORT", "download URLs, /metrics, /healthz (a free port)", \.service.http),
             Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
             Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
@@ -67,7 +71,7 @@ extension FlagGroup {
                 service, count throws(StorageError) in try service.atOnce.setDownloads(count)
             },
         ] + Settings.RetryTime.allCases.map(retry) + [
-            Flag("--wait-for-root", nil, "SECONDS", "for another process to release the root") { options, line in
+            Flag("--wait-for-root", nil, "SECONDS", "wait for another process to release the root") { options, line in
                 options.service.rootTimeout = try line.number(in: 0...3600)
             }.suitsRunning(),
             Flag("--log-level", nil, "LEVEL", "debug, info, warning (default), error or off") { options, line in
@@ -78,8 +82,8 @@ extension FlagGroup {
             }.suitsRunning(),
         ],
         notes: [
-            "XDG_DATA_HOME replaces ~/.local/share. FIREBASE_STORAGE_EMULATOR_HOST and",
-            "STORAGE_EMULATOR_HOST are endpoints, too.",
+            "put, sync and services create a root. XDG_DATA_HOME replaces ~/.local/share.",
+            "FIREBASE_STORAGE_EMULATOR_HOST and STORAGE_EMULATOR_HOST are endpoints, too.",
         ])
 
     private static func retry(_ time: Settings.RetryTime) -> Flag {
@@ -110,7 +114,7 @@ extension FlagGroup {
                 Flag(kind.fileFlag, nil, "FILE", "holds \(kind.title)") { options, line in
                     options.service.credentials.files[kind] = try line.value("a file")
                 },
-                Flag(kind.commandFlag, nil, "COMMAND", "prints it") { options, line in
+                Flag(kind.commandFlag, nil, "COMMAND", "prints the same") { options, line in
                     options.service.credentials.commands[kind] = try line.value("a command")
                 },
             ]
@@ -120,7 +124,8 @@ extension FlagGroup {
                 "--application-default", "this machine's: the default with gcs",
                 \.service.credentials.useApplicationDefault),
             Flag("--anonymous", "no access key: for public buckets of s3", \.service.credentials.isAnonymous),
-            Flag("--profile", "NAME", "of ~/.aws/config and ~/.aws/credentials", \.service.credentials.profile),
+            Flag(
+                "--profile", "NAME", "in ~/.aws/config or ~/.aws/credentials", \.service.credentials.profile),
             Flag("--user-project", nil, "PROJECT", "the project of Google Cloud that pays") { options, line in
                 let project = try line.value("a project")
                 try options.service.set("--user-project") { service throws(StorageError) in

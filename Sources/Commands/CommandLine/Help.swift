@@ -11,21 +11,21 @@ package enum Help {
         let pairs = [
             "ls": ("du", "list names (-l: sizes and times; -r: all below), sum up sizes"),
             "stat": ("set", "show or change metadata"), "cp": ("mv", "copy or move objects; -r: folders"),
-            "connect": ("mcp", "serve stdio through the service of the root; mcp: to agents"),
+            "connect": ("mcp", "serve stdio through a service that clients share; mcp: to agents"),
         ]
         let commands = CommandPage.all.filter { page in !pairs.values.contains { $0.0 == page.name } }.map { page in
             let pair = pairs[page.name]
             return ("  " + page.name + (pair.map { ", " + $0.0 } ?? ""), pair?.1 ?? page.summary)
         }
         return """
-            storage-rpc: Cloud Storage for Firebase, for every language
+            storage-rpc: uploads and downloads that pause and resume; this disk or a cloud
 
             \(table(commands))
 
             REFERENCE is gs://BUCKET/PATH, or a PATH in the default bucket. To begin with:
               storage-rpc put README.md docs/README.md
-            help COMMAND, pages, copying, patterns, metadata, storage, credentials, bounds.
-            Exit status: 0 done, 1 failed, 64 invalid words, 75 root in use, 128+N signal N.
+            help NAME explains a command, copying, patterns, metadata, storage, credentials,
+            bounds, pages. Exit status: 0 done, 1 failed, 64 invalid words, 75 root in use.
             """
     }
 
@@ -91,11 +91,11 @@ package enum Help {
         the name.
 
         Refused, before the first byte is written, are folders without -r, two files of
-        one name (two folders are merged), a folder into itself, and a file that another
-        copy still needs. put -r and get -r leave out what is there with the same bytes;
-        put -r with flags of metadata does not. put -r follows links to files. Other
-        links, pipes, devices and names that no file can have are named and left out,
-        with status 1.
+        one name (two folders are merged), a folder into itself, a file that another
+        copy still needs, and a * in DEST. put -r and get -r skip files that exist with
+        the same bytes; put -r with flags of metadata does not. put -r follows symbolic
+        links to files, and names and skips others. Pipes, devices and names that no
+        file or object can have are named and skipped, too, with status 1.
         """
 
     static let patterns = """

@@ -21,9 +21,10 @@ struct LocalTree {
     /// Whether the path is a directory; false if it does not exist, or if its parent cannot be searched.
     static func isDirectory(_ path: String) -> Bool { (try? FileStatus(ofPath: path))?.kind == .directory }
 
+    static func isLink(_ path: String) -> Bool { (try? FileStatus(ofPath: path, followingLinks: false))?.kind == .link }
+
     static func isLinkToFile(_ path: String) -> Bool {
-        (try? FileStatus(ofPath: path, followingLinks: false))?.kind == .link
-            && (try? FileStatus(ofPath: path))?.kind == .regular
+        isLink(path) && (try? FileStatus(ofPath: path))?.kind == .regular
     }
 
     /// The directories that a path leads through, the nearest one last.

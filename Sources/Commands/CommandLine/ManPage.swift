@@ -22,7 +22,7 @@ extension Help {
         }
         var lines = [
             ".TH STORAGE\\-RPC 1 \"\" \"storage\\-rpc \(version)\"", ".SH NAME",
-            "storage\\-rpc \\- Cloud Storage for Firebase, for every language", ".SH SYNOPSIS",
+            "storage\\-rpc \\- uploads and downloads that pause and resume", ".SH SYNOPSIS",
         ]
         for page in CommandPage.all {
             lines += [".B " + line("storage-rpc \(page.name)")]

@@ -11,6 +11,7 @@ struct NamePattern {
     let isOfFolders: Bool
     /// The pattern for names below the folder.
     private let rest: String
+    var hasStar: Bool { rest.utf8.contains(UInt8(ascii: "*")) }
 
     /// Nil for a text without special characters.
     ///

@@ -2,15 +2,26 @@
 
 extension UsageError {
     /// Suggests the equivalent of a foreign name, or the nearest known name.
-    init(unknown kind: String, _ word: String, among names: [String], of command: String? = nil) {
-        let shown = kind == "flag" ? word : "\"\(word)\""
+    ///
+    /// - Parameter letters: a word like `-rf` that contains the flag.
+    init(
+        unknown kind: String, _ word: String, among names: [String], of command: String? = nil,
+        in letters: String? = nil
+    ) {
+        let shown = kind == "flag" ? word + (letters.map { " in \($0)" } ?? "") : "\"\(word)\""
         let foreign = kind == "flag" ? Self.foreignFlag(word, among: names) : Self.foreignCommands[word.lowercased()]
         // One letter is near to every other.
         let nearest = (word.hasPrefix("-") && word.count < 3 ? [] : names.filter { $0.count > 2 || kind != "flag" })
             .map { ($0, word.distance(to: $0)) }.min { $0.1 < $1.1 }
         let near = nearest.flatMap { $0.1 <= max(1, word.count / 3) ? "did you mean \($0.0)?" : nil }
         let help = "try: storage-rpc help" + (command.map { " \($0)" } ?? "")
-        self.init(message: "unknown \(kind) \(shown); \(foreign ?? near ?? help)")
+        let short = letters == nil ? [] : names.filter { $0.count == 2 }
+        let known = short.isEmpty ? "" : "; \(command ?? "") has \(short.joined(separator: " "))"
+        self.init(message: "unknown \(kind) \(shown)\(known); \(foreign ?? near ?? help)")
+    }
+
+    init(unknownCommand word: String) {
+        self.init(unknown: "command", word, among: CommandPage.all.map(\.name) + ["help"])
     }
 
     private static let foreignCommands: [String: String] = {

@@ -60,7 +60,9 @@ struct InstanceMetadata: Sendable {
     private func notThere(_ cause: StorageError) -> StorageError {
         var error = cause
         error.retryable = false
-        error.message += " There is no access key elsewhere. " + AmazonCredentials.remedy
+        error.message =
+            "There is no access key in the environment or in a profile, and this machine gives none. "
+            + AmazonCredentials.remedy + " " + cause.message
         return error
     }
 }

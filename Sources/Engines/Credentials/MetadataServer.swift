@@ -58,10 +58,10 @@ struct MetadataServer: GoogleCredential {
     private func notThere(_ cause: StorageError) -> StorageError {
         var error = cause
         error.retryable = false
-        error.message += """
-             There are no application default credentials elsewhere: set GOOGLE_APPLICATION_CREDENTIALS, run \
-            `gcloud auth application-default login`, or name a credential with --service-account, \
-            --access-token-file, STORAGE_RPC_ACCESS_TOKEN or auth/setToken.
+        error.message = """
+            There are no application default credentials in the environment or of gcloud, and this machine gives none. \
+            Set GOOGLE_APPLICATION_CREDENTIALS, run `gcloud auth application-default login`, or name a credential with \
+            --service-account, --access-token-file, STORAGE_RPC_ACCESS_TOKEN or auth/setToken. \(cause.message)
             """
         return error
     }

@@ -423,7 +423,7 @@ extension FileStatus.Kind {
         switch self {
         case .regular: "a regular file"
         case .directory: "a directory"
-        case .link: "a link"
+        case .link: "a symbolic link"
         case .pipe: "a pipe"
         case .socket: "a socket"
         case .device: "a device"

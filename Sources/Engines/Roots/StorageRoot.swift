@@ -219,6 +219,7 @@ package final class StorageRoot: Sendable {
     private static func directory(_ path: String) throws(OpenError) -> (OpenFile, [String]) {
         let (directory, parents): (OpenFile, [String])
         try checkLink(path)
+        _ = try isVacant(path)
         do throws(SystemError) {
             parents = try FileSystem.makeUnsyncedDirectories(path)
             directory = try OpenFile(path, .directory)
@@ -227,6 +228,33 @@ package final class StorageRoot: Sendable {
         }
         try check(directory, path)
         return (directory, parents)
+    }
+
+    /// Whether nothing is stored at the path, because there is no directory, or an empty one. Throws for a directory with
+    /// other files and without a root.
+    package static func isVacant(_ path: String) throws(OpenError) -> Bool {
+        guard let directory = try? OpenFile(path, .directory) else { return !FileSystem.exists(path) }
+        // A process that has taken the root has written its id. One that was killed before has left known names only.
+        let lock = try? OpenFile("lock", [.noLink, .noWaiting], in: directory)
+        let id = lock.flatMap { try? $0.readAll(atMost: 1) } ?? []
+        if id.contains(where: digits.contains) || (try? directory.status(of: databaseName)) != nil { return false }
+        let entries: [OpenFile.Entry]
+        do throws(SystemError) { entries = try OpenFile.entries(of: path) } catch {
+            throw OpenError(path, error.reason)
+        }
+        guard entries.allSatisfy({ isOwn($0.name) }) else {
+            throw OpenError(path, "it is not empty and holds no storage; choose an empty or new directory")
+        }
+        return entries.allSatisfy { $0.name == "lost+found" }
+    }
+
+    private static let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+
+    /// The name is one of a root, of a directory in it with the tasks of an engine, or of an empty file system.
+    private static func isOwn(_ name: String) -> Bool {
+        name.hasPrefix(databaseName) || name.hasPrefix("files.sqlite3") || name.hasPrefix("socket")
+            || name.utf8.allSatisfy(digits.contains)
+            || (names + ["spaces", taken, next, "firebase", "gcs", "s3", "lost+found"]).contains(name)
     }
 
     /// A root may be a link, but not one of another user, which could lead to any directory of this user.
@@ -274,9 +302,15 @@ package final class StorageRoot: Sendable {
         var attempts = lockTimeout * 100
         while !lock.lock() {
             guard attempts > 0 else {
+                // A process that listens there can also be ended by its clients.
+                let way =
+                    FileSystem.exists("\(path)/socket")
+                    ? "`storage-rpc call service/stop --root '\(path)'` ends it. To share it, use"
+                    : "To share it, start that process with --socket PATH, or use"
+                let holder = Self.holder(lock)
                 throw OpenError(
-                    message: "The root \(path) is in use by \(holder(lock)); one process may have it at a time. "
-                        + "To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.",
+                    message: "The root \(path) is in use by \(holder); one process may have it at a time. \(way) "
+                        + "`storage-rpc connect` for all.",
                     isInUse: true)
             }
             attempts -= 1
@@ -289,15 +323,19 @@ package final class StorageRoot: Sendable {
         }
         // Only for messages: the lock itself decides, and no crash leaves it locked. Truncated after writing, because a
         // full disk has no other room.
-        let holder = "\(CurrentProcess.id)\n"
+        let holder = "\(CurrentProcess.id)\n\(CurrentProcess.title)\n"
         try? lock.write(Array(holder.utf8), at: 0)
         try? lock.truncate(to: Int64(holder.utf8.count))
     }
 
-    private static func holder(_ lock: OpenFile) -> String {
-        let text = (try? lock.readAll(atMost: 32)) ?? []
-        let digits = text.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        return digits.isEmpty ? "another process" : "process \(String(decoding: digits, as: UTF8.self))"
+    /// A process for messages, with its command: `process 7 (storage-rpc mcp)`.
+    private static func holder(_ lock: OpenFile, _ notes: String...) -> String {
+        // An earlier release wrote the id alone.
+        let lines = String(decoding: (try? lock.readAll(atMost: 128)) ?? [], as: UTF8.self).split(separator: "\n")
+        let id = lines.first?.utf8.prefix { digits.contains($0) }.map { Character(Unicode.Scalar($0)) } ?? []
+        let notes = lines.dropFirst().prefix(1).map(String.init) + notes
+        return (id.isEmpty ? "another process" : "process \(String(id))")
+            + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
     }
 
     /// A description of the process that holds a root, or held it last, and since when. Nil if there is no root.
@@ -307,7 +345,7 @@ package final class StorageRoot: Sendable {
 
     private static func holderSince(_ lock: OpenFile) -> String {
         guard let seconds = try? lock.status().modified.seconds else { return holder(lock) }
-        return "\(holder(lock)) (since \(Timestamp(microseconds: 0).advanced(by: .seconds(seconds)).rfc3339))"
+        return holder(lock, "since \(Timestamp(microseconds: 0).advanced(by: .seconds(seconds)).rfc3339)")
     }
 
     package var hasDatabase: Bool { databaseInode.withLock { $0 } != nil }

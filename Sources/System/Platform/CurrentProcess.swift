@@ -108,6 +108,15 @@ package enum CurrentProcess {
         (1..<max(1, Int(CommandLine.argc))).map { CommandLine.unsafeArgv[$0].flatMap { String(validatingCString: $0) } }
     }
 
+    /// The program and its command, such as `storage-rpc mcp`, for messages about this process. A service that a command
+    /// has started has the title of that command.
+    package static var title: String {
+        let name = CommandLine.argc > 0 ? CommandLine.unsafeArgv[0].map { String(cString: $0) } ?? "" : ""
+        guard !name.contains(" ") || name.contains("/") else { return name }
+        let command = arguments.first.flatMap { $0 }.flatMap { $0.hasPrefix("-") ? nil : " " + $0 } ?? ""
+        return name.fileName + command
+    }
+
     package static func exit(_ status: Int32) -> Never { Glibc.exit(status) }
 
     /// Ends the process even if other threads are blocked.

@@ -60,12 +60,71 @@ import Testing
         ("ls -x", "unknown flag -x; try: storage-rpc help ls"),
         ("-x put a b", "unknown flag -x; try: storage-rpc help put"),
         ("-x", "unknown flag -x; try: storage-rpc help serve"),
-        ("ls -lx", "unknown flag -lx; try: storage-rpc help ls"),
+        ("ls -lx", "unknown flag -x in -lx; ls has -l -h -r -q; try: storage-rpc help ls"),
+        ("rm -rf a", "unknown flag -f in -rf; rm has -r -y -p -v -q; did you mean -y?"),
+        ("put -rp 4 a b", "-p needs a value, so it cannot be part of -rp: give it by itself"),
+        ("put -recursive a b", "unknown flag -recursive; did you mean --recursive?"),
+        ("-q pu a b", "unknown command \"pu\"; did you mean put?"),
+        ("--engine gcs -p 4 lss", "unknown command \"lss\"; did you mean ls?"),
+        ("--root cp upload a", "unknown command \"upload\"; did you mean put?"),
+        ("--trace lss --socket", "--socket needs a PATH; try --help"),
         ("sl", "unknown command \"sl\"; did you mean ls?"),
     ])
     func `One letter suggests no flag, and letters in another order one`(words: String, message: String) {
         #expect(error(words) == message)
     }
+
+    @Test(arguments: [
+        ("put x s3://b/y", "s3://b/y names an object or a bucket of S3: add --engine s3; for this disk write gs://b/y"),
+        (
+            "rm -r s3://b/y/*",
+            "s3://b/y/* names an object or a bucket of S3: add --engine s3; for this disk write gs://b/y/*"
+        ),
+        (
+            "--engine gcs ls s3://b",
+            "s3://b names an object or a bucket of S3: add --engine s3; for --engine gcs write gs://b"
+        ),
+        (
+            "ls --exact s3://b/",
+            "s3://b/ names an object or a bucket of S3: add --engine s3; for this disk write gs://b/"
+        ),
+        ("ls --bucket s3://b", "s3://b names an object or a bucket of S3: add --engine s3; for this disk write gs://b"),
+        (
+            "mcp --within s3://b",
+            "s3://b names an object or a bucket of S3: add --engine s3; for this disk write gs://b"
+        ),
+        (
+            "ls https://storage.googleapis.com/b/y",
+            "https://storage.googleapis.com/b/y names an object of Google Cloud Storage: add --engine gcs; "
+                + "for this disk write gs://b/y"
+        ),
+        (
+            "get https://firebasestorage.googleapis.com/v0/b/b/o/d%2Fy?alt=media .",
+            "https://firebasestorage.googleapis.com/v0/b/b/o/d%2Fy?alt=media names an object of Firebase Storage: "
+                + "add --engine firebase; for this disk write gs://b/d/y"
+        ),
+        (
+            "cat https://b.s3.eu-west-1.amazonaws.com/y --engine firebase",
+            "https://b.s3.eu-west-1.amazonaws.com/y names an object of Amazon S3: add --engine s3; "
+                + "for --engine firebase write gs://b/y"
+        ),
+        (
+            "stat https://minio.example/v0/b/b/o/y",
+            "https://minio.example/v0/b/b/o/y names an object of another server: add --engine and --endpoint; "
+                + "for this disk write gs://b/y"
+        ),
+    ])
+    func `A URL of another storage than the engine's is refused with the flag to add`(words: String, message: String) {
+        #expect(error(words) == message)
+    }
+
+    @Test(arguments: [
+        "ls gs://b/y", "ls http://localhost:9199/v0/b/b/o/y", "ls https://127.0.0.1:1/v0/b/b/o/y",
+        "ls http://192.168.1.5:80/v0/b/b/o/y", "put x s3://b/y --engine s3", "ls --socket s s3://b",
+        "ls --engine gcs https://storage.googleapis.com/b/y", "ls --exact https://storage.googleapis.com/b/y",
+        "serve --engine s3 --bucket s3://b",
+    ])
+    func `A URL that the engine reaches is a reference`(words: String) { #expect(error(words) == "none") }
 
     @Test(arguments: [
         ("--exclude * --include *.js", "--exclude '*' leaves out all that --include '*.js' takes"),

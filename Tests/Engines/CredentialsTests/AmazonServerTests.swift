@@ -127,6 +127,7 @@ import Testing
         let error = try await failure(
             of: source(["AWS_EC2_METADATA_SERVICE_ENDPOINT": String(url.dropLast(6))]), .accessKey)
         #expect(error.message.contains("Connection refused") && error.message.contains("--access-key-file"))
+        #expect(error.message.hasPrefix("There is no access key in the environment or in a profile, "))
         #expect(!error.retryable)
     }
 }

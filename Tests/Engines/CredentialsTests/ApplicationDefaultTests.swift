@@ -106,7 +106,7 @@ import Testing
     @Test func `A server without the Metadata-Flavor header is not the metadata server`() async throws {
         let server = try TokenServer(always: .init(body: #"{"access_token":"t"}"#))
         let error = try await failure(of: source(["GCE_METADATA_HOST": host(server)]))
-        #expect(error.message.hasPrefix("What answers at \(host(server)) is not the metadata server of Google Cloud."))
+        #expect(error.message.hasSuffix("What answers at \(host(server)) is not the metadata server of Google Cloud."))
         #expect(error.message.contains("GOOGLE_APPLICATION_CREDENTIALS"))
     }
 
@@ -122,8 +122,9 @@ import Testing
         let host = String(url.dropFirst("http://".count).prefix { $0 != "/" })
         let error = try await failure(of: source(["GCE_METADATA_HOST": host]))
         #expect(
-            error.message.contains("Connection refused")
-                && error.message.contains("gcloud auth application-default login"))
+            error.message.hasPrefix("There are no application default credentials in the environment or of gcloud")
+                && error.message.contains("gcloud auth application-default login")
+                && error.message.contains("Connection refused"))
         let strange = try await failure(of: source(["GCE_METADATA_HOST": "not a host"]))
         #expect(strange.message.contains("not an http or https URL"))
     }

@@ -1,4 +1,5 @@
 import Database
+import Foundation
 import Glibc
 import Platform
 import Storage
@@ -23,6 +24,30 @@ import Testing
             let error = #expect(throws: StorageRoot.OpenError.self) { try StorageRoot(path) }
             #expect(error?.message.hasPrefix("The root \(path) cannot be used: ") == true)
         }
+    }
+
+    @Test func `A directory with other files is no root, unless a process has taken it before`() throws {
+        let scratch = try Scratch()
+        func refusal(_ files: [String: String]) throws -> String? {
+            let path = scratch.path + "/\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            for (name, text) in files { try Data(text.utf8).write(to: URL(filePath: "\(path)/\(name)")) }
+            do throws(StorageRoot.OpenError) { _ = try StorageRoot(path) } catch {
+                #expect(try FileManager.default.contentsOfDirectory(atPath: path).count == files.count)
+                return error.message.replacing(path, with: "R")
+            }
+            return nil
+        }
+        let foreign =
+            "The root R cannot be used: it is not empty and holds no storage; choose an empty or new directory."
+        #expect(try refusal(["notes.txt": ""]) == foreign)
+        #expect(try refusal(["lock": "yes", "notes.txt": ""]) == foreign)
+        #expect(try refusal([:]) == nil)
+        #expect(try refusal(["lost+found": ""]) == nil, "a new file system")
+        #expect(try refusal(["lock": "", "service.log": "x"]) == nil, "killed before it wrote its id")
+        #expect(try refusal(["lock": "7\n", "storage.sqlite3-new": "x"]) == nil, "killed before it had a database")
+        #expect(try refusal(["lock": "7\nstorage-rpc serve\n", "notes.txt": ""]) == nil)
+        #expect(try refusal(["1": "", "socket-http___h_1": ""]) == nil, "the tasks of a remote engine")
     }
 
     @Test func `A new root is private, and missing parent directories are created`() throws {

@@ -72,12 +72,13 @@ import Testing
         try #require(close(open(Array(latin), O_CREAT | O_WRONLY | O_CLOEXEC, 0o600)) == 0)
         let found = try await all(tree())
         let expected = [
-            "link": "is a link", "link to sub": "is a link", "pipe": "is a pipe", "socket": "is a socket",
+            "link": "is a symbolic link", "link to sub": "is a symbolic link", "pipe": "is a pipe",
+            "socket": "is a socket",
             "caf\u{FFFD}": "has a name that is not UTF-8",
         ]
         for (name, why) in expected { #expect(found.contains(LocalEntry(name, .other(why)))) }
         #expect(found.count == expected.count + 2)
-        #expect(try await tree().entry("link") == LocalEntry("link", .other("is a link")))
+        #expect(try await tree().entry("link") == LocalEntry("link", .other("is a symbolic link")))
     }
 
     @Test func `Partial files of downloads are skipped in a directory`() async throws {
@@ -101,7 +102,7 @@ import Testing
             #expect(try await tree.hasBytes(way + "/secret", of: object([1, 2, 3])) == false)
         }
         let error = try await failure { try await tree.makeParents(of: "link/new/file", newFilesMask: nil) }
-        #expect(error == .file(path + "/link", "is not a directory but a link"))
+        #expect(error == .file(path + "/link", "is not a directory but a symbolic link"))
         #expect(try contentsOf(scratch.path + "/out/secret") == [1, 2, 3])
     }
 
@@ -297,12 +298,14 @@ import Testing
         try #require(symlink(scratch.path + "/none", path + "/dangling") == 0)
         for (way, obstacle, what) in [
             ("file/new", "file", "a regular file"), ("sub/pipe/a/new", "sub/pipe", "a pipe"),
-            ("dangling/new", "dangling", "a link"),
+            ("dangling/new", "dangling", "a symbolic link"),
         ] {
             let error = try await failure { try await tree().makeParents(of: way, newFilesMask: nil) }
             #expect(error == .file("\(path)/\(obstacle)", "is not a directory but \(what)"))
         }
-        for (root, obstacle, what) in [("file/a", "file", "a regular file"), ("dangling/a", "dangling", "a link")] {
+        for (root, obstacle, what) in [
+            ("file/a", "file", "a regular file"), ("dangling/a", "dangling", "a symbolic link"),
+        ] {
             let error = try await failure {
                 try await tree("\(path)/\(root)").makeParents(of: "new", newFilesMask: nil)
             }

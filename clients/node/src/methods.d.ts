@@ -1349,7 +1349,7 @@ export class ReferenceMethods {
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
-   * Returns a URL from which anybody can download the object. The URL contains a secret, so a download needs no
+   * Returns a URL for downloads of the object without credentials. The URL contains a secret, so a download needs no
    * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
    * own server, the embedded engine on this machine. `expiresIn`: The lifetime of the URL in seconds: 1 to 604800.
    * URLs of Google Cloud Storage expire in any case, by default after seven days. On the embedded engine one that

@@ -663,7 +663,7 @@ class ReferenceMethods(Asking, Referring):
         )
 
     def download_url(self, expires_in: int | None = None, *, timeout: float | None = None) -> str:
-        """Returns a URL from which anybody can download the object.
+        """Returns a URL for downloads of the object without credentials.
 
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
@@ -1746,7 +1746,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         )
 
     async def download_url(self, expires_in: int | None = None) -> str:
-        """Returns a URL from which anybody can download the object.
+        """Returns a URL for downloads of the object without credentials.
 
         The URL contains a secret, so a download needs no token and no client. It is valid until it is revoked or the
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.

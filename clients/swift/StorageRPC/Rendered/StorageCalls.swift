@@ -759,9 +759,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/downloadURL`: Returns a URL from which anybody can download the object. The URL contains a secret, so
-    /// a download needs no token and no client. It is valid until it is revoked or the object is deleted. A remote
-    /// engine serves it on its own server, the embedded engine on this machine.
+    /// `reference/downloadURL`: Returns a URL for downloads of the object without credentials. The URL contains a
+    /// secret, so a download needs no token and no client. It is valid until it is revoked or the object is deleted. A
+    /// remote engine serves it on its own server, the embedded engine on this machine.
     public struct ReferenceDownloadURL: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam

@@ -1,0 +1,59 @@
+import HTTPText
+import Storage
+
+/// A URL of a storage that only some engines reach: `s3://…`, or the address of a server on another machine.
+///
+/// In `gs://BUCKET/PATH` the bucket is one of the command's engine. A URL of another storage would silently name an object
+/// of this one.
+struct ForeignURL {
+    /// What the URL names, for people.
+    private let what: String
+    /// The flags that reach the storage.
+    private let flags: String
+    let engines: [String]
+
+    /// Nil for a text that every engine understands, or none.
+    ///
+    /// - Parameter isExact: only `gs://` and `s3://` begin a URL.
+    init?(_ text: String, isExact: Bool) {
+        if text.isS3URL {
+            (what, flags, engines) = ("an object or a bucket of S3", "--engine s3", ["s3"])
+            return
+        }
+        let isSecure = text.utf8.starts(with: "https://".utf8)
+        guard !isExact, isSecure || text.utf8.starts(with: "http://".utf8) else { return nil }
+        let authority = text.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
+        guard !authority.isLoopbackAuthority else { return nil }
+        let host = authority.lowercased().prefix { $0 != ":" }
+        if host == "firebasestorage.googleapis.com" {
+            (what, flags, engines) = ("an object of Firebase Storage", "--engine firebase", ["firebase", "gcs"])
+        } else if ["storage.googleapis.com", "storage.cloud.google.com"].contains(String(host))
+            || host.hasSuffix(".storage.googleapis.com")
+        {
+            (what, flags, engines) = ("an object of Google Cloud Storage", "--engine gcs", ["firebase", "gcs", "s3"])
+        } else if host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn") {
+            (what, flags, engines) = ("an object of Amazon S3", "--engine s3", ["s3"])
+        } else if isSecure {
+            // The engine embedded serves plain http, also to other machines with --http.
+            (what, flags) = ("an object of another server", "--engine and --endpoint")
+            engines = ["firebase", "gcs", "s3"]
+        } else {
+            return nil
+        }
+    }
+
+    /// The error for a command whose objects are of another engine. It has the URL of the same object there.
+    func refusal(of text: String, engine: String) -> UsageError {
+        let place = engine == "embedded" ? "this disk" : "--engine \(engine)"
+        let local = text.isS3URL ? text.asGSURL : try? Reference(url: text).url
+        let other = local.map { "; for \(place) write \($0)" } ?? ""
+        return UsageError(message: "\(text) names \(what): add \(flags)\(other)")
+    }
+}
+
+extension String {
+    fileprivate var isS3URL: Bool { utf8.starts(with: "s3://".utf8) }
+
+    /// The URL with `gs://`, which all engines understand, in place of `s3://`.
+    var asGSURL: String { isS3URL ? "gs://" + String(decoding: utf8.dropFirst(5), as: UTF8.self) : self }
+}
