@@ -66,6 +66,10 @@ protocol Dialect: Sendable {
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
         -> RemoteRequest
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription
+    /// Whether the headers before the bytes of an object have its metadata.
+    var describesMedia: Bool { get }
+    /// The metadata of an object in the headers before all its bytes; nil if they lack some.
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata?
     /// Reads an error response.
     func error(in response: HTTPResponse) -> ServerError
     var links: Links { get }
@@ -102,6 +106,8 @@ extension Dialect {
         throws(GarbledAnswer) -> ObjectMetadata
     { try metadata(in: response, of: reference) }
     func check(_ metadata: SettableMetadata) throws(StorageError) {}
+    var describesMedia: Bool { false }
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata? { nil }
     var bucketsHaveProjects: Bool { true }
     func buckets(of project: String, after pageToken: String?) -> RemoteRequest? { nil }
     func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?) { ([], nil) }

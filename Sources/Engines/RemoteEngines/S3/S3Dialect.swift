@@ -109,15 +109,19 @@ struct S3Dialect: Dialect {
         return request
     }
 
-    func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
+    var describesMedia: Bool { true }
+
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata? {
         let size =
             headers["Content-Range"].map { ContentRange($0)?.size }
             ?? headers["Content-Length"].map(Int64.init(digits:))
-        guard let size = size ?? nil, let object = try? metadata(in: headers, of: reference, size: size) else {
-            return MediaDescription()
-        }
+        return (size ?? nil).flatMap { try? metadata(in: headers, of: reference, size: $0) }
+    }
+
+    func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
+        guard let object = metadata(ofMedia: headers, of: reference) else { return MediaDescription() }
         return MediaDescription(
-            generation: object.generation, size: size,
+            generation: object.generation, size: object.size,
             encoding: ContentEncoding(object.settable.content[.contentEncoding]), checksums: object.checksums)
     }
 
