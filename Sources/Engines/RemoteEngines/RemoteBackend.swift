@@ -90,6 +90,7 @@ package final class RemoteBackend: Backend {
             properties.smallUploadsAtOnce = 16
             properties.chunkSizes = ChunkSizes(first: parts.usual, largest: parts.largest)
         }
+        properties.looksBeforeUploads = dialect.marksWrites
         // The token kind that the service prefers.
         properties.tokenKind = dialect.authorization[0]
         (self.properties, self.signer, self.allowed, self.debug) = (properties, signer, allowed, debug)
