@@ -202,7 +202,7 @@ struct PartsBookmark: Codable, Equatable {
         guard let size = upload.source.size,
             Int64(parts.tags.count) == session.partCount(of: size)
         else { return try await resumedParts(dialect) }
-        let turn = try await backend.turn(of: upload.reference)
+        let turn = try await backend.turn(of: upload.reference, for: upload.caller)
         defer { turn?.done() }
         if parts.isCompleting, let stored = try await destination.ownStoredObject() {
             return .completed(try await checked(stored))

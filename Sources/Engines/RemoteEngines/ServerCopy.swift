@@ -83,7 +83,7 @@ private struct ServerCopyBookmark: Codable {
     }
 
     private func send() async throws(StorageError) -> UploadStrategy.Answer {
-        let turn = try await backend.turn(of: upload.reference)
+        let turn = try await backend.turn(of: upload.reference, for: upload.caller)
         defer { turn?.done() }
         if let stored = try await stored() { return .completed(stored) }
         if let answer = try await destination.answerIfSuperseded() { return answer }
