@@ -30,6 +30,8 @@ protocol Dialect: Sendable {
     /// Whether the server of a bucket is known to check the generation that an upload in one request replaces, with the
     /// write.
     func checksConditions(in bucket: String) -> Bool
+    /// Whether an earlier response has told that the bucket exists.
+    func knowsBucket(_ name: String) -> Bool
     /// Whether the service stores the `RemoteWrite` of each object, so that an object tells who has written it.
     var marksWrites: Bool { get }
     /// The time by the server's clock; nil for that of this machine.
@@ -100,6 +102,7 @@ extension Dialect {
     func refusesToken(_ response: HTTPResponse) -> Bool { response.status == 401 }
     func adapts(to response: HTTPResponse, of request: RemoteRequest, at url: String) -> Bool { false }
     func checksConditions(in bucket: String) -> Bool { bindsWrites }
+    func knowsBucket(_ name: String) -> Bool { false }
     var marksWrites: Bool { false }
     var writeTime: Timestamp? { nil }
     func metadata(writtenBy request: RemoteRequest, _ response: HTTPResponse, of reference: Reference, size: Int64?)

@@ -38,8 +38,14 @@ struct S3Dialect: Dialect {
 
     /// Amazon's servers do. Of others it is known after the first refusal.
     func checksConditions(in bucket: String) -> Bool {
+        endpoint.isAmazons || signer.checksConditions(at: url(of: bucket))
+    }
+
+    func knowsBucket(_ name: String) -> Bool { signer.knowsBucket(at: url(of: name)) }
+
+    private func url(of bucket: String) -> String {
         let url = self.bucket(bucket)
-        return endpoint.isAmazons || signer.checksConditions(at: url.hasPrefix("/") ? endpoint.url + url : url)
+        return url.hasPrefix("/") ? endpoint.url + url : url
     }
 
     var writeTime: Timestamp? { signer.time }
