@@ -156,9 +156,9 @@ extension RemoteBackend {
     }
 
     private func answer(to step: UploadMachine.Step, failing error: StorageError) -> Answer {
-        let error = parts.isInDoubt ? error.completedInDoubt : error
+        let error = parts.isInDoubt ? error.leftInDoubt : error
         if mayBeStored, Task.isCancelled || error.retryable || step == .settle { return .unsettled(error) }
-        guard Task.isCancelled else { return .failed(error) }
+        guard Task.isCancelled else { return .failed(destination.fate.isInDoubt ? error.leftInDoubt : error) }
         // The server has received no byte of this range.
         if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
         return .aborted

@@ -64,7 +64,8 @@ private struct ServerCopyBookmark: Codable {
             let error = error.orAbout(upload.reference).explained(backend.dialect)
             let isInDoubt = Task.isCancelled || error.retryable || step == .settle
             if destination.fate.mayBeStored, isInDoubt { return .unsettled(error) }
-            return Task.isCancelled ? .aborted : .failed(error)
+            guard !Task.isCancelled else { return .aborted }
+            return .failed(destination.fate.isInDoubt ? error.leftInDoubt : error)
         }
     }
 

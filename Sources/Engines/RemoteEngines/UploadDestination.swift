@@ -238,6 +238,14 @@ import Storage
 }
 
 extension StorageError {
+    /// The error of an upload of which an earlier request may be carried out nonetheless.
+    var leftInDoubt: StorageError {
+        mayBeStored == true
+            ? self
+            : adding("A request to store the object has no final answer: it may be stored, or may be stored later.")
+                .with(\.mayBeStored, true)
+    }
+
     static func neverStored(_ reference: Reference) -> StorageError {
         StorageError(
             .unknown, "The server says that it has stored the upload of \(reference.url), but it is not there."
