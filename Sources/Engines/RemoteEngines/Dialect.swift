@@ -70,7 +70,7 @@ protocol Dialect: Sendable {
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription
     /// Whether the headers before the bytes of an object have its metadata.
     var describesMedia: Bool { get }
-    /// The metadata of an object in the headers before all its bytes; nil if they lack some.
+    /// The metadata of an object in the headers before its bytes; nil if they lack some of it.
     func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata?
     /// Reads an error response.
     func error(in response: HTTPResponse) -> ServerError
