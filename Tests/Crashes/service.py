@@ -41,12 +41,20 @@ class Service:
             self.process.stdin.flush()
         except OSError:
             raise Gone(method) from None
-        answer = json.loads(self.line(method))
+        while "method" in (answer := json.loads(self.line(method))):
+            self.refuse(answer)
         if answer.get("id") != self.number:
             raise AssertionError(f"{method} was not answered but by {answer}")
         if "error" in answer:
             raise Failure(answer["error"])
         return answer["result"]
+
+    def refuse(self, request):
+        """Answers a request of the service, such as for another token."""
+        if "id" in request:
+            error = {"code": -32601, "message": "This client answers no requests."}
+            self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}).encode() + b"\n")
+            self.process.stdin.flush()
 
     def line(self, method):
         end = time.monotonic() + TIMEOUT

@@ -79,6 +79,15 @@ package final class PartialDownload {
     /// The last error was about a newer destination.
     package var isSuperseded: Bool { target.isNewer }
 
+    /// Checks the destination if the download has no bytes yet, and returns whether that is so. Throws the errors of
+    /// `DestinationFile`.
+    package func prepare() throws(StorageError) -> Bool {
+        guard generation == nil, temporary == nil else { return false }
+        try target.open()
+        try target.check()
+        return true
+    }
+
     /// Continues the parked file, or starts over if it has no bytes of this generation. Returns early once `mayGoOn`
     /// returns false. Throws the errors of `DestinationFile`.
     ///

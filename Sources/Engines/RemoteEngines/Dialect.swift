@@ -30,6 +30,8 @@ protocol Dialect: Sendable {
     /// Whether the server of a bucket is known to check the generation that an upload in one request replaces, with the
     /// write.
     func checksConditions(in bucket: String) -> Bool
+    /// Whether an earlier response has told that the bucket exists.
+    func knowsBucket(_ name: String) -> Bool
     /// Whether the service stores the `RemoteWrite` of each object, so that an object tells who has written it.
     var marksWrites: Bool { get }
     /// The time by the server's clock; nil for that of this machine.
@@ -66,6 +68,10 @@ protocol Dialect: Sendable {
     func media(of reference: Reference, generation: Int64?, isGzip: Bool, from offset: Int64, to end: Int64?)
         -> RemoteRequest
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription
+    /// Whether the headers before the bytes of an object have its metadata.
+    var describesMedia: Bool { get }
+    /// The metadata of an object in the headers before its bytes; nil if they lack some of it.
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata?
     /// Reads an error response.
     func error(in response: HTTPResponse) -> ServerError
     var links: Links { get }
@@ -96,12 +102,15 @@ extension Dialect {
     func refusesToken(_ response: HTTPResponse) -> Bool { response.status == 401 }
     func adapts(to response: HTTPResponse, of request: RemoteRequest, at url: String) -> Bool { false }
     func checksConditions(in bucket: String) -> Bool { bindsWrites }
+    func knowsBucket(_ name: String) -> Bool { false }
     var marksWrites: Bool { false }
     var writeTime: Timestamp? { nil }
     func metadata(writtenBy request: RemoteRequest, _ response: HTTPResponse, of reference: Reference, size: Int64?)
         throws(GarbledAnswer) -> ObjectMetadata
     { try metadata(in: response, of: reference) }
     func check(_ metadata: SettableMetadata) throws(StorageError) {}
+    var describesMedia: Bool { false }
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata? { nil }
     var bucketsHaveProjects: Bool { true }
     func buckets(of project: String, after pageToken: String?) -> RemoteRequest? { nil }
     func buckets(in response: HTTPResponse) throws(GarbledAnswer) -> (names: [String], pageToken: String?) { ([], nil) }

@@ -30,6 +30,16 @@ final class DownloadBuffer: MediaDestination {
     /// The first error of a write. All writes of earlier bytes are done once the queue has run.
     var failure: StorageError? { state.withLock { $0.failure } }
 
+    /// Opens the file before the first write. An error ends the transfer.
+    func open(_ open: @escaping @Sendable (PartialDownload) throws(StorageError) -> Void) {
+        queue.submit { [self] partial in
+            do throws(StorageError) { try open(partial) } catch {
+                let wake = state.withLock { $0.failed(error) }
+                wake?()
+            }
+        }
+    }
+
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
         let (outcome, mustStart) = state.withLock { $0.take(bytes, wake) }
         if mustStart { queue.submit { [self] partial in writeAll(to: partial) } }

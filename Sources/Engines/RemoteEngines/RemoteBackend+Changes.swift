@@ -85,7 +85,7 @@ extension RemoteBackend {
         var (before, mayBeDone, isHidden): (ObjectVersion?, Bool, Bool) = (nil, false, false)
         var object: ObjectMetadata?
         return try await retrying(change.caller) { () async throws(StorageError) in
-            let turn = try await self.turn(of: change.reference)
+            let turn = try await self.turn(of: change.reference, for: change.caller)
             defer { turn?.done() }
             // Others may have written between two turns.
             if turn != nil, !mayBeDone { before = nil }

@@ -15,7 +15,7 @@ extension RemoteBackend {
             page = try await self.page(next, isGiven: round == 0 && query.pageToken != nil, caller)
             if !page.items.isEmpty || !page.prefixes.isEmpty { break }
         }
-        guard query.wantsMetadata, page.metadata == nil else { return page }
+        guard query.wantsMetadata, page.metadata == nil, page.summaries == nil else { return page }
         return try await withMetadata(page, caller)
     }
 

@@ -90,6 +90,7 @@ package final class RemoteBackend: Backend {
             properties.smallUploadsAtOnce = 16
             properties.chunkSizes = ChunkSizes(first: parts.usual, largest: parts.largest)
         }
+        properties.looksBeforeUploads = dialect.marksWrites
         // The token kind that the service prefers.
         properties.tokenKind = dialect.authorization[0]
         (self.properties, self.signer, self.allowed, self.debug) = (properties, signer, allowed, debug)
@@ -138,7 +139,9 @@ package final class RemoteBackend: Backend {
     /// The error of an object that was not found: the object or its bucket is missing.
     func missing(_ reference: Reference, _ caller: Caller) async throws(StorageError) -> StorageError {
         let request = dialect.metadata(of: reference, generation: nil)
-        guard request.method == "HEAD" else { return .objectNotFound(reference) }
+        guard request.method == "HEAD", !dialect.knowsBucket(reference.bucket) else {
+            return .objectNotFound(reference)
+        }
         let tokens = try await tokens(for: request, of: caller)
         let response = try await explained(HTTPResponse(status: 404), tokens, caller, reference)
         return .refusal(response, of: request, to: reference, by: dialect)
@@ -190,7 +193,9 @@ package final class RemoteBackend: Backend {
     ) async throws(StorageError) -> HTTPResponse {
         func attempt(_ tokens: [Token]) async throws(StorageError) -> HTTPResponse {
             let response = try await send(request, tokens, caller, reference, onSent: onSent, onLost: onLost)
-            guard request.method == "HEAD", statuses.contains(response.status) else { return response }
+            guard request.method == "HEAD", statuses.contains(response.status),
+                response.status != 404 || !dialect.knowsBucket(reference.bucket)
+            else { return response }
             return try await explained(response, tokens, caller, reference)
         }
         let tokens: [Token], response: HTTPResponse, fresh: [Token]?

@@ -11,6 +11,10 @@ import Synchronization
 final class RemoteDownload: TransferSession {
     typealias Strategy = DownloadStrategy
     private typealias PendingAnswer = AbortableStep<DownloadAnswer>
+
+    /// In bytes: an object up to this size is not worth a file that survives a pause.
+    private static let longestShort: Int64 = 1 << 20
+
     private let download: Download
     private let backend: RemoteBackend
     private let queue: SerialQueue<PartialDownload>
@@ -65,9 +69,7 @@ final class RemoteDownload: TransferSession {
         do throws(StorageError) {
             answer = .completed(
                 try await LastStatus.attached { () async throws(StorageError) in
-                    try await backend.settled(download.reference, download.caller) {
-                        object async throws(StorageError) in try await self.fetch(object, part, step, reports)
-                    }
+                    try await self.fetch(part, step, reports)
                 })
         } catch {
             let error = error.about(download.reference)
@@ -79,11 +81,77 @@ final class RemoteDownload: TransferSession {
     }
 
     private func fetch(
+        _ part: DownloadMachine.Step, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+    ) async throws(StorageError) -> ObjectMetadata {
+        var doubt: (generation: Int64, error: StorageError)?
+        switch try await fetchNew(part, step, reports) {
+        case (_, .done(let object))?: return object
+        case (let generation, .doubtful(let error))?: doubt = (generation, error)
+        case nil: break
+        }
+        return try await backend.settled(download.reference, download.caller, doubt: doubt) {
+            object async throws(StorageError) in try await self.fetch(object, part, step, reports)
+        }
+    }
+
+    /// Fetches the metadata and all bytes with one request. Nil if the download has bytes already, or if the response
+    /// has bytes alone.
+    private func fetchNew(
+        _ part: DownloadMachine.Step, _ step: PendingAnswer, _ reports: DownloadProgressReporter
+    ) async throws(StorageError) -> (generation: Int64, MediaOutcome<ObjectMetadata>)? {
+        guard part == .fetch, backend.dialect.describesMedia,
+            try await queue.run({ partial throws(StorageError) in try partial.prepare() })
+        else { return nil }
+        let reference = download.reference
+        let sink = NewMediaSink(reference, backend.dialect) { [self] object in
+            reports.arrived(0, of: object.size)
+            let buffer = buffer(for: object, part, from: 0, step, reports)
+            buffer.open { partial throws(StorageError) in try self.open(partial, for: object, part, step) }
+            return buffer
+        }
+        var request = backend.dialect.media(of: reference, generation: nil, isGzip: true, from: 0, to: nil)
+        request.sink = sink
+        let answer = await backend.answer(to: request, reference, download.caller)
+        if case .success(let response) = answer {
+            guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: backend.dialect) }
+            sink.bodyEnded(response)
+        }
+        await queue.run { _ in }
+        switch sink.head {
+        case .described(let object, let media, let buffer):
+            if let failure = buffer.failure { throw failure }
+            switch try backend.outcome(of: answer, to: request, media) {
+            case .done: return (object.generation, try await finish(object, step))
+            case .doubtful(let error):
+                await distrust(object, reports)
+                return (object.generation, .doubtful(error))
+            }
+        case .undescribed: return nil
+        case nil:
+            _ = try answer.get()
+            return nil
+        }
+    }
+
+    private nonisolated func open(
+        _ partial: PartialDownload, for object: ObjectMetadata, _ part: DownloadMachine.Step, _ step: PendingAnswer
+    ) throws(StorageError) {
+        let isShort = object.size <= Self.longestShort && part == .fetch
+        try partial.open(for: object.generation, isShort: isShort) { !step.isAborted }
+    }
+
+    /// Forgets the bytes of a response that cannot be trusted.
+    private func distrust(_ object: ObjectMetadata, _ reports: DownloadProgressReporter) async {
+        await queue.run { partial in partial.discard() }
+        reports.arrived(0, of: object.size)
+    }
+
+    private func fetch(
         _ object: ObjectMetadata, _ part: DownloadMachine.Step, _ step: PendingAnswer,
         _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         let offset = try await queue.run { partial throws(StorageError) in
-            try partial.open(for: object.generation) { !step.isAborted }
+            try self.open(partial, for: object, part, step)
             return partial.offset
         }
         reports.arrived(offset, of: object.size)
@@ -95,9 +163,7 @@ final class RemoteDownload: TransferSession {
             switch try await fetch(object, part, from: offset, step, reports) {
             case .done(let described): object.complete(described)
             case .doubtful(let error):
-                // Bytes of this response cannot be trusted.
-                await queue.run { partial in partial.discard() }
-                reports.arrived(0, of: object.size)
+                await distrust(object, reports)
                 return .doubtful(error)
             }
         }
@@ -108,17 +174,7 @@ final class RemoteDownload: TransferSession {
         _ object: ObjectMetadata, _ part: DownloadMachine.Step, from offset: Int64, _ step: PendingAnswer,
         _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> MediaOutcome<MediaDescription> {
-        let buffer = DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
-            guard !step.isAborted else { return }
-            let wanted = UnsafeRawBufferPointer(
-                rebasing: bytes.prefix(Int(min((part.end ?? .max) - partial.offset, Int64(bytes.count)))))
-            if part.isDamaged, partial.offset == offset { UnsafeMutableRawBufferPointer(mutating: wanted)[0] ^= 1 }
-            try partial.append(wanted)
-            reports.arrived(partial.offset, of: object.size)
-            if let end = part.end, partial.offset == end, end < object.size {
-                throw self.end(at: end, of: object, step, reports)
-            }
-        }
+        let buffer = buffer(for: object, part, from: offset, step, reports)
         do throws(StorageError) {
             let outcome = try await backend.fetch(
                 into: MediaSink(StoredContent(object), from: offset, into: buffer, backend.dialect), download.caller)
@@ -128,6 +184,23 @@ final class RemoteDownload: TransferSession {
         } catch {
             await queue.run { _ in }
             throw buffer.failure ?? error
+        }
+    }
+
+    private nonisolated func buffer(
+        for object: ObjectMetadata, _ part: DownloadMachine.Step, from offset: Int64, _ step: PendingAnswer,
+        _ reports: DownloadProgressReporter
+    ) -> DownloadBuffer {
+        DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
+            guard !step.isAborted else { return }
+            let wanted = UnsafeRawBufferPointer(
+                rebasing: bytes.prefix(Int(min((part.end ?? .max) - partial.offset, Int64(bytes.count)))))
+            if part.isDamaged, partial.offset == offset { UnsafeMutableRawBufferPointer(mutating: wanted)[0] ^= 1 }
+            try partial.append(wanted)
+            reports.arrived(partial.offset, of: object.size)
+            if let end = part.end, partial.offset == end, end < object.size {
+                throw self.end(at: end, of: object, step, reports)
+            }
         }
     }
 

@@ -202,7 +202,7 @@ struct PartsBookmark: Codable, Equatable {
         guard let size = upload.source.size,
             Int64(parts.tags.count) == session.partCount(of: size)
         else { return try await resumedParts(dialect) }
-        let turn = try await backend.turn(of: upload.reference)
+        let turn = try await backend.turn(of: upload.reference, for: upload.caller)
         defer { turn?.done() }
         if parts.isCompleting, let stored = try await destination.ownStoredObject() {
             return .completed(try await checked(stored))
@@ -242,12 +242,13 @@ struct PartsBookmark: Codable, Equatable {
     ) async throws(StorageError) -> Answer {
         var refusal = try await destination.refusal(response, of: request)
         guard dialect.isFinal(response) else {
-            refusal.needsPatience = refusal.retryable ? true : nil
-            throw refusal
+            guard !refusal.retryable else { throw refusal.with(\.needsPatience, true) }
+            if let stored = try await destination.ownStoredObject() { return .completed(try await checked(stored)) }
+            throw refusal.leftInDoubt
         }
         // An earlier request may have stored the object.
         if let stored = try await destination.ownStoredObject() { return .completed(try await checked(stored)) }
-        if isRepeated || parts.isInDoubt { refusal = refusal.completedInDoubt }
+        if isRepeated || parts.isInDoubt { refusal = refusal.leftInDoubt }
         if isRepeated, !response.isAboutEndedSession {
             (refusal.retryable, refusal.needsPatience) = (true, true)
             throw refusal
@@ -325,16 +326,6 @@ extension RemoteBackend {
             try dialect.parts(in: response)
         }
         return !page.parts.isEmpty
-    }
-}
-
-extension StorageError {
-    /// The error of an upload while a Complete of it has no answer.
-    var completedInDoubt: StorageError {
-        mayBeStored == true
-            ? self
-            : adding("An earlier request to make the object has no answer: it may be stored, or may be stored later.")
-                .with(\.mayBeStored, true)
     }
 }
 

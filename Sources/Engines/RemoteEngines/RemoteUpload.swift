@@ -156,9 +156,9 @@ extension RemoteBackend {
     }
 
     private func answer(to step: UploadMachine.Step, failing error: StorageError) -> Answer {
-        let error = parts.isInDoubt ? error.completedInDoubt : error
+        let error = parts.isInDoubt ? error.leftInDoubt : error
         if mayBeStored, Task.isCancelled || error.retryable || step == .settle { return .unsettled(error) }
-        guard Task.isCancelled else { return .failed(error) }
+        guard Task.isCancelled else { return .failed(destination.fate.isInDoubt ? error.leftInDoubt : error) }
         // The server has received no byte of this range.
         if case .send(let range) = step, !range.isEmpty, sent == 0 { return .received(upTo: range.lowerBound) }
         return .aborted
@@ -194,7 +194,7 @@ extension RemoteBackend {
 
     /// Sends the upload in one request. A retry first checks whether the previous request has stored the object.
     func sendWhole() async throws(StorageError) -> Answer {
-        let turn = try await backend.turn(of: upload.reference)
+        let turn = try await backend.turn(of: upload.reference, for: upload.caller)
         defer { turn?.done() }
         if destination.fate.mayBeStored {
             if let stored = try await destination.ownStoredObject() { return .completed(stored) }
@@ -351,7 +351,7 @@ extension RemoteBackend {
         var turn: WriteTurn?
         defer { turn?.done() }
         if range.upperBound == upload.source.size {
-            turn = try await backend.turn(of: upload.reference)
+            turn = try await backend.turn(of: upload.reference, for: upload.caller)
             if let answer = try await destination.answerIfSuperseded() { return answer }
             try await destination.lookAgain()
         }

@@ -64,7 +64,8 @@ private struct ServerCopyBookmark: Codable {
             let error = error.orAbout(upload.reference).explained(backend.dialect)
             let isInDoubt = Task.isCancelled || error.retryable || step == .settle
             if destination.fate.mayBeStored, isInDoubt { return .unsettled(error) }
-            return Task.isCancelled ? .aborted : .failed(error)
+            guard !Task.isCancelled else { return .aborted }
+            return .failed(destination.fate.isInDoubt ? error.leftInDoubt : error)
         }
     }
 
@@ -83,7 +84,7 @@ private struct ServerCopyBookmark: Codable {
     }
 
     private func send() async throws(StorageError) -> UploadStrategy.Answer {
-        let turn = try await backend.turn(of: upload.reference)
+        let turn = try await backend.turn(of: upload.reference, for: upload.caller)
         defer { turn?.done() }
         if let stored = try await stored() { return .completed(stored) }
         if let answer = try await destination.answerIfSuperseded() { return answer }

@@ -20,8 +20,12 @@ import Storage
 //                    which may have been made of what W stored. No precondition prevents it: it is bound to O.
 //
 // Without any look "B, W, N" with an older B looks the same as "W, O, N". Times do not help: `Date` has whole
-// seconds. So the look is left out only if the client states B itself with `ifGenerationMatch`, 0 for a new object: the
-// server refuses a W that would replace anything else. Such an upload is one request.
+// seconds. So the look is left out only in two cases, in which an upload is one request:
+//
+// - The client states B itself with `ifGenerationMatch`, 0 for a new object, and the server is known to compare: it refuses
+//   a W that would replace anything else.
+// - The task over a folder has listed the target, and it has no such object: B is nothing. An O between the list and a W
+//   without an answer stays, and the upload of that file fails, as after a look.
 
 /// The object with the name of an upload: before the upload, while a request has no answer, and afterwards.
 ///
@@ -110,11 +114,19 @@ import Storage
     /// servers forget the session's preconditions.
     func lookBefore(createsSession: Bool = false) async throws(StorageError) {
         guard !predecessor.isSeen else { return }
+        if upload.isListedAsNew, upload.preconditions.isEmpty, !createsSession { return predecessor = .seen(0) }
         var generation = upload.preconditions.generation
-        if createsSession || generation == nil || !backend.dialect.bindsWrites {
+        if createsSession || generation == nil || !bindsNewObject {
             generation = try await checkPreconditions()?.generation ?? generation
         }
         predecessor = .seen(generation)
+    }
+
+    /// Whether the server checks the preconditions of an upload in one request.
+    private var bindsNewObject: Bool {
+        backend.dialect.bindsWrites
+            || upload.preconditions == Preconditions(generation: 0)
+                && backend.dialect.checksConditions(in: upload.reference.bucket)
     }
 
     /// The present version; nil if the caller may not read it and the server checks the preconditions.
@@ -226,6 +238,14 @@ import Storage
 }
 
 extension StorageError {
+    /// The error of an upload of which an earlier request may be carried out nonetheless.
+    var leftInDoubt: StorageError {
+        mayBeStored == true
+            ? self
+            : adding("A request to store the object has no final answer: it may be stored, or may be stored later.")
+                .with(\.mayBeStored, true)
+    }
+
     static func neverStored(_ reference: Reference) -> StorageError {
         StorageError(
             .unknown, "The server says that it has stored the upload of \(reference.url), but it is not there."

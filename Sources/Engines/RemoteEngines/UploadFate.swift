@@ -28,8 +28,12 @@ struct UploadFate: Equatable {
     private(set) var unanswered = 0
     /// A response, or the end of an earlier process, leaves open whether the object is stored.
     private var isUndecided = false
+    /// The server has failed while it carried out a request.
+    private var hasFailed = false
 
     var mayBeStored: Bool { unanswered > 0 || isUndecided }
+    /// A request of this process has no final answer, so an error of a later one does not say that nothing is stored.
+    var isInDoubt: Bool { unanswered > 0 || hasFailed }
 
     mutating func handle(_ event: Event) {
         switch event {
@@ -39,11 +43,12 @@ struct UploadFate: Equatable {
             unanswered -= 1
             // A status of 412 may mean that an earlier request has stored the object.
             isUndecided = isUndecided || (200..<300).contains(status) || status >= 500 || status == 412
+            hasFailed = hasFailed || status >= 500
         case .lost(.all): break
         case .lost(let reach):
             unanswered -= 1
             isUndecided = isUndecided || reach == .part
-        case .looked: isUndecided = false
+        case .looked: (isUndecided, hasFailed) = (false, false)
         case .begunAnew: self = UploadFate()
         }
     }

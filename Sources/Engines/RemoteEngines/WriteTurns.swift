@@ -5,39 +5,63 @@ import Synchronization
 /// Lets the writes to one object through one at a time, where the service does not compare: no other write of this
 /// process then comes between a comparison and the request that relies on it.
 final class WriteTurns: Sendable {
+    private enum End {
+        case begun
+        case cancelled
+        case late
+    }
+
     private struct Waiter {
         let number: Int
-        let begin: CheckedContinuation<Bool, Never>
+        let end: CheckedContinuation<End, Never>
     }
 
     /// The writes that wait for a turn, by objects of which one is being written.
     private let waiting = Mutex<[Reference: [Waiter]]>([:])
     private let lastNumber = Atomic(0)
 
-    /// Waits until the earlier writes to an object have ended. Throws if the write is cancelled meanwhile.
-    func begin(_ reference: Reference) async throws(StorageError) -> WriteTurn {
+    /// Waits until the earlier writes to an object have ended. Throws if the write is cancelled meanwhile, or once the limit
+    /// has passed.
+    func begin(
+        _ reference: Reference, within limit: Duration, by clock: any Clock<Duration>
+    ) async throws(StorageError) -> WriteTurn {
         let number = lastNumber.add(1, ordering: .relaxed).newValue
-        let isBegun = await withTaskCancellationHandler {
-            await withCheckedContinuation { begin in
-                let isBegun: Bool? = waiting.withLock { waiting in
+        let end = await withTaskCancellationHandler {
+            var alarm: Task<Void, Never>?
+            defer { alarm?.cancel() }
+            return await withCheckedContinuation { waiter in
+                let end: End? = waiting.withLock { waiting in
                     guard let others = waiting[reference] else {
                         waiting[reference] = []
-                        return true
+                        return .begun
                     }
-                    if Task.isCancelled { return false }
-                    waiting[reference] = others + [Waiter(number: number, begin: begin)]
+                    if Task.isCancelled { return .cancelled }
+                    waiting[reference] = others + [Waiter(number: number, end: waiter)]
                     return nil
                 }
-                if let isBegun { begin.resume(returning: isBegun) }
+                if let end { return waiter.resume(returning: end) }
+                alarm = Loop.task { [self] in
+                    do { try await clock.sleep(for: limit) } catch { return }
+                    leave(reference, number, .late)
+                }
             }
         } onCancel: {
-            let waiter = waiting.withLock { waiting in
-                waiting[reference]?.firstIndex { $0.number == number }.map { waiting[reference]?.remove(at: $0) }
-            }
-            waiter??.begin.resume(returning: false)
+            leave(reference, number, .cancelled)
         }
-        guard isBegun else { throw StorageError(.cancelled, "The write was cancelled before its turn.") }
-        return WriteTurn { [self] in end(reference) }
+        switch end {
+        case .begun: return WriteTurn { [self] in self.end(reference) }
+        case .cancelled: throw StorageError(.cancelled, "The write was cancelled before its turn.")
+        case .late:
+            throw StorageError(.unknown, "An earlier write to \(reference.url) has not ended.").with(\.retryable, true)
+                .about(reference)
+        }
+    }
+
+    private func leave(_ reference: Reference, _ number: Int, _ end: End) {
+        let waiter = waiting.withLock { waiting in
+            waiting[reference]?.firstIndex { $0.number == number }.map { waiting[reference]?.remove(at: $0) }
+        }
+        waiter??.end.resume(returning: end)
     }
 
     private func end(_ reference: Reference) {
@@ -48,7 +72,7 @@ final class WriteTurns: Sendable {
             }
             return waiting[reference]?.removeFirst()
         }
-        next?.begin.resume(returning: true)
+        next?.end.resume(returning: .begun)
     }
 }
 
@@ -66,8 +90,10 @@ final class WriteTurn: Sendable {
 }
 
 extension RemoteBackend {
-    /// The turn of a write; nil if the service itself compares.
-    func turn(of reference: Reference) async throws(StorageError) -> WriteTurn? {
-        dialect.bindsWrites ? nil : try await turns.begin(reference)
+    /// The turn of a write; nil if the service itself compares. The wait takes no longer than the caller's retry time, but
+    /// not before a second has passed.
+    func turn(of reference: Reference, for caller: Caller) async throws(StorageError) -> WriteTurn? {
+        guard !dialect.bindsWrites else { return nil }
+        return try await turns.begin(reference, within: max(caller.retryTime, .seconds(1)), by: time.clock)
     }
 }

@@ -382,9 +382,9 @@ extension FolderItem {
             version = LocalVersion(inode: UInt64(bitPattern: inode), changed: try row.integer("changed"))
         }
         (source, replaced) = (try row.source, try row.integerOrNil("replaced"))
-        guard let generation = try row.integerOrNil("generation") else { return }
+        guard let theirSize = try row.integerOrNil("theirSize") else { return }
         object = FolderObject(
-            generation: generation, size: try row.integer("theirSize"), checksums: try row.checksums)
+            generation: try row.integerOrNil("generation"), size: theirSize, checksums: try row.checksums)
     }
 }
 

@@ -21,6 +21,8 @@ public struct EngineProperties: Sendable {
     public var copiesAtOnce = false
     /// Every piece of an upload may have any size. Otherwise all but the last end at multiples of `ChunkSizes.granularity`.
     public var takesAnyPiece = false
+    /// An upload looks first which object it replaces, unless the list of a folder has told that there is none.
+    public var looksBeforeUploads = false
     /// The parts of uploads; nil for an engine whose pieces may have different sizes.
     public var parts: PartSizes?
     /// Files up to this size, in bytes, may be read when they are inspected, so that the upload need not open them
@@ -186,6 +188,8 @@ public struct Upload: Sendable {
     public var caller: Caller
     /// When the task over a folder began that the upload belongs to. Nil for any other upload.
     public var began: Beginning?
+    /// The task over a folder has listed the target since it began, and there is no object with the name.
+    public var isListedAsNew = false
     /// The file's bytes at its inspection, for the first attempt. Nil if they were not read.
     public var bytesOfFile: [UInt8]?
     /// An earlier process, or an earlier session, began the upload: the record has the state of that session.

@@ -8,6 +8,8 @@ public struct ListQuery: Hashable, Sendable {
     public var isExact: Bool
     /// The page has the metadata of its items.
     public var wantsMetadata: Bool
+    /// Summaries suffice in place of metadata that the engine's list does not have.
+    public var takesSummaries = false
     /// Lists the items below the reference at any depth, without prefixes. Otherwise lists only those directly below
     /// it.
     public var isRecursive: Bool
@@ -58,6 +60,9 @@ public struct Listing: Equatable, Sendable {
     public var items: [Reference]
     /// The metadata of the items, in their order; nil if the query did not ask for it.
     public var metadata: [ObjectMetadata]?
+    /// The sizes and the checksums of the items, as the engine's list has them, in their order. Nil unless the query takes
+    /// them, and for an engine with other lists.
+    public var summaries: [FolderObject]?
     /// The token of the next page; nil on the last page.
     public var pageToken: String?
     /// The bucket does not exist: it was never created, and no object was ever stored in it.

@@ -113,7 +113,7 @@ extension Transfers {
             md5Hash: request.change.md5Hash, stage: .unfinished(task, nil))
         (record.copy, record.folder, record.key) = (found.source.copy?.request, folder?.id, request.key)
         var upload = Upload(record, from: found.source, for: client.caller(\.maxUploadRetryTime))
-        upload.began = folder?.began
+        (upload.began, upload.isListedAsNew) = (folder?.began, request.isListedAsNew)
         // The plan of a folder records its small files.
         upload.isRecorded = context.ends != nil && (folder == nil || !strategy.isWhole)
         let machine = UploadMachine(strategy, retryTime: .seconds(task.retryTime), seed: context.random.next())

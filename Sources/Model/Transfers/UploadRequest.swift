@@ -27,6 +27,8 @@ public struct UploadRequest: Sendable {
     /// The key of the request.
     public var key: String?
     var folder: FolderTask?
+    /// The folder's list of the target has no object with the name.
+    var isListedAsNew = false
 
     public init(
         _ source: Source, to reference: Reference, _ change: MetadataChange = .init(),

@@ -167,18 +167,20 @@ import Testing
 
     @Test func `A write that is cancelled before its turn lets the others go first`() async throws {
         let turns = WriteTurns()
-        let first = try await turns.begin(ref("a"))
-        let name = try ref("a")
-        let cancelled = Task { try await turns.begin(name).done() }
-        let last = Task { try await turns.begin(name).done() }
+        let begin = { @Sendable (name: String) in
+            try await turns.begin(ref(name), within: .seconds(3600), by: ContinuousClock())
+        }
+        let first = try await begin("a")
+        let cancelled = Task { try await begin("a").done() }
+        let last = Task { try await begin("a").done() }
         cancelled.cancel()
         await #expect(throws: StorageError.self) { try await cancelled.value }
         first.done()
         first.done()
         try await last.value
         // Another object has a turn of its own, and the next write to this one begins immediately.
-        let other = try await turns.begin(ref("b"))
-        try await turns.begin(ref("a")).done()
+        let other = try await begin("b")
+        try await begin("a").done()
         other.done()
     }
 

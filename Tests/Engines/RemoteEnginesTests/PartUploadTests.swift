@@ -224,6 +224,45 @@ import Testing
         #expect(try await place.backend.metadata(of: ref("a")) == stored)
     }
 
+    @Test(arguments: [(401, nil), (403, nil), (409, "BucketHasObjects")] as [(Int, String?)])
+    func `A Complete that is refused with a status of the client leaves no upload`(
+        status: Int, code: String?
+    ) async throws {
+        let body = code.map { StorageFixture.s3Error($0) } ?? ""
+        let place = try place([.init(.first(.finalize), .answer(status, body: body))])
+        _ = try await place.backend.run(upload(), retryTime: .seconds(600))
+        await place.backend.settle()
+        #expect(cancellations(at: place) == 1 && place.fixture.log.sessions.first?.state == .cancelled)
+        #expect(try await place.data("a") == Self.bytes)
+    }
+
+    @Test(arguments: [301, 409, 501])
+    func `A Complete whose answer leaves its effect open is not cancelled, and the error says so`(
+        status: Int
+    ) async throws {
+        let place = try place([.init(.first(.finalize), .answer(status))])
+        let error = try await failure { _ = try await place.backend.run(upload()) }
+        await place.backend.settle()
+        #expect(error.httpStatus == status && error.mayBeStored == true && error.message.contains("may be stored"))
+        #expect(cancellations(at: place) == 0)
+        place.fixture.faults = [.init(.first(.finalize), .answerAfterHandling(status))]
+        _ = try await place.backend.run(upload())
+        #expect(try await place.data("a") == Self.bytes)
+    }
+
+    @Test(arguments: [400, 405])
+    func `A look that is refused after a lost answer leaves open whether the object is stored`(
+        status: Int
+    ) async throws {
+        let place = try place([.init(.first(.multipart), .resetAfterHandling)])
+        let session = place.backend.stoppable(.data([1], to: try ref("a")))
+        guard case .unsettled = await session.perform(.sendWhole) else { return #expect(Bool(false)) }
+        place.fixture.faults = [.init(.first(.getMetadata), .answer(status)), .init(.first(.media), .answer(status))]
+        let answer = await session.perform(.sendWhole)
+        guard case .failed(let error) = answer else { return #expect(Bool(false), "\(answer)") }
+        #expect(error.httpStatus == status && error.mayBeStored == true && error.message.contains("may be stored"))
+    }
+
     /// An upload whose first Complete has no answer. The server is still carrying it out: looks do not find the object
     /// yet, and the second Complete is refused.
     private func doubted(at place: S3Fixture, status: Int) async throws -> StoppableSession<UploadStrategy> {

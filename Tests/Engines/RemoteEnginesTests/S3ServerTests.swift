@@ -186,6 +186,24 @@ import Testing
         #expect(place.backend.preconditionChecks(in: "b").upload == .compared)
     }
 
+    @Test func `A write waits no longer than its own retry time for an earlier one`() async throws {
+        let (held, place) = (Signal(), try S3Fixture(fixture, clock: HurriedClock(), largestCopy: 5 << 30))
+        defer { held.fire() }
+        try await place.backend.put([1], at: "a")
+        fixture.faults = [.init(.first(.multipart), .stall(until: held))]
+        async let first = place.backend.put([2], at: "a")
+        try await fixture.until { $0.unfired.isEmpty }
+        let error = try await failure {
+            try await place.backend.delete(ref("a"), if: Preconditions(), for: Caller(retryTime: .zero))
+        }
+        #expect(error.code == .retryLimitExceeded && error.message.contains("has not ended"))
+        #expect(requests(.delete).isEmpty)
+        held.fire()
+        _ = try await first
+        try await place.backend.delete(ref("a"), if: Preconditions(), for: caller)
+        #expect(fixture.objects.isEmpty)
+    }
+
     // MARK: Metadata
 
     @Test func `A change of metadata keeps the headers that it does not know`() async throws {

@@ -46,7 +46,7 @@ import Testing
         try await files.stored().map { try $0.get() }
     }
 
-    private func object(_ generation: Int64, md5: [UInt8]? = [1, 2], crc32c: UInt32? = .max) -> FolderObject {
+    private func object(_ generation: Int64?, md5: [UInt8]? = [1, 2], crc32c: UInt32? = .max) -> FolderObject {
         FolderObject(generation: generation, size: 77, checksums: Checksums(md5: md5, crc32c: crc32c))
     }
 
@@ -149,6 +149,9 @@ import Testing
             [FolderItem("a"), FolderItem("b", object: object(1)), FolderItem("\u{E9}")], directories: [])
         #expect(try await plan.note([("a", object(2)), ("b", object(3, md5: nil)), ("c", object(4))]) == ["c"])
         #expect(try await all(plan).map(\.object) == [object(2), object(3, md5: nil), nil])
+        // A summary has no generation.
+        #expect(try await plan.note([("a", object(nil))]).isEmpty)
+        #expect(try await plan.item("a")?.object == object(nil))
         #expect(try await plan.note([]).isEmpty)
     }
 

@@ -38,8 +38,14 @@ struct S3Dialect: Dialect {
 
     /// Amazon's servers do. Of others it is known after the first refusal.
     func checksConditions(in bucket: String) -> Bool {
+        endpoint.isAmazons || signer.checksConditions(at: url(of: bucket))
+    }
+
+    func knowsBucket(_ name: String) -> Bool { signer.knowsBucket(at: url(of: name)) }
+
+    private func url(of bucket: String) -> String {
         let url = self.bucket(bucket)
-        return endpoint.isAmazons || signer.checksConditions(at: url.hasPrefix("/") ? endpoint.url + url : url)
+        return url.hasPrefix("/") ? endpoint.url + url : url
     }
 
     var writeTime: Timestamp? { signer.time }
@@ -109,15 +115,19 @@ struct S3Dialect: Dialect {
         return request
     }
 
-    func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
+    var describesMedia: Bool { true }
+
+    func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata? {
         let size =
             headers["Content-Range"].map { ContentRange($0)?.size }
             ?? headers["Content-Length"].map(Int64.init(digits:))
-        guard let size = size ?? nil, let object = try? metadata(in: headers, of: reference, size: size) else {
-            return MediaDescription()
-        }
+        return (size ?? nil).flatMap { try? metadata(in: headers, of: reference, size: $0) }
+    }
+
+    func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
+        guard let object = metadata(ofMedia: headers, of: reference) else { return MediaDescription() }
         return MediaDescription(
-            generation: object.generation, size: size,
+            generation: object.generation, size: object.size,
             encoding: ContentEncoding(object.settable.content[.contentEncoding]), checksums: object.checksums)
     }
 

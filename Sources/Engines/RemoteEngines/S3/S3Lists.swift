@@ -29,12 +29,15 @@ extension S3Dialect {
             return name
         }
         var page = Listing()
+        if query.takesSummaries { page.summaries = [] }
         for child in root.children {
             switch child.name {
             case "Contents":
                 let name = try name(child, "Key")
                 try query.check("item", name)
-                if let item = query.item(name), page.items.last != item { page.items.append(item) }
+                guard let item = query.item(name), page.items.last != item else { continue }
+                page.items.append(item)
+                if query.takesSummaries { page.summaries?.append(try summary(child)) }
             case "CommonPrefixes":
                 let name = try name(child, "Prefix")
                 try query.check("prefix", name)
@@ -48,6 +51,15 @@ extension S3Dialect {
         }
         page.pageToken = token
         return page
+    }
+
+    /// A tag of this form may be none of the bytes, as that of an encrypted object is none.
+    private func summary(_ item: XMLElement) throws(GarbledAnswer) -> FolderObject {
+        guard let size = item["Size"].flatMap({ Int64(digits: $0) }) else {
+            throw GarbledAnswer("an entry has no size")
+        }
+        let md5 = item["ETag"].flatMap { [UInt8](hexadecimal: $0.entityTag) }.flatMap { $0.count == 16 ? $0 : nil }
+        return FolderObject(generation: nil, size: size, checksums: Checksums(md5: md5))
     }
 
     var bucketsHaveProjects: Bool { false }

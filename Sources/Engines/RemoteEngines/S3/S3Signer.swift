@@ -6,7 +6,7 @@ import Storage
 import Synchronization
 
 /// Signs requests with Signature Version 4 of Amazon Web Services. Learns from responses the server's clock, and for each
-/// bucket its region and whether conditions of writes are checked.
+/// bucket that it exists, its region, and whether conditions of writes are checked.
 final class S3Signer: Sendable {
     /// The headers of a PUT with which a server stores only a new object, or replaces only one with this tag.
     private static let conditions = ["If-None-Match", "If-Match"]
@@ -14,6 +14,7 @@ final class S3Signer: Sendable {
     /// What is known about a bucket from responses.
     private struct Bucket: Equatable {
         var region: String?
+        var exists = false
         /// Whether the server checks conditions of writes; false if it does not know them.
         var checksConditions: Bool?
     }
@@ -125,6 +126,8 @@ final class S3Signer: Sendable {
                 bucket.checksConditions = response.status == 412
                 hasChanged = hasChanged || response.status == 501
             }
+            if response.isSuccess || code == "NoSuchKey" { bucket.exists = true }
+            if code == "NoSuchBucket" { bucket.exists = false }
             if [301, 307, 400].contains(response.status), let region = Self.region(in: response),
                 region != bucket.region ?? self.region
             {
@@ -140,6 +143,9 @@ final class S3Signer: Sendable {
 
     /// Whether the server is known to check conditions of writes in the bucket of a URL.
     func checksConditions(at url: String) -> Bool { about(url)?.checksConditions == true }
+
+    /// Whether the bucket of a URL is known to exist.
+    func knowsBucket(at url: String) -> Bool { about(url)?.exists == true }
 
     private func about(_ url: String) -> Bucket? {
         state.withLock { $0.buckets.isEmpty ? nil : $0.buckets[bucket(of: url)] }

@@ -94,9 +94,10 @@ extension S3Dialect: PartDialect {
         return response.asError
     }
 
+    /// A conflict without a code may be one with a Complete that is being carried out.
     func isFinal(_ response: HTTPResponse) -> Bool {
-        (400..<500).contains(response.status) && ![408, 409, 429].contains(response.status)
-            && S3Error(response).map { !$0.isPassing } ?? false
+        (400..<500).contains(response.status) && ![408, 429].contains(response.status)
+            && S3Error(response).map { !$0.isPassing } ?? (response.status != 409)
     }
 }
 

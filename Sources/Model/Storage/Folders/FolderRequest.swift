@@ -150,17 +150,20 @@ public struct FolderItem: Equatable, Sendable {
 
 /// The properties of an object that a plan stores.
 public struct FolderObject: Equatable, Sendable {
-    public var generation: Int64
+    /// Nil for a summary in a list. Its checksums prove that bytes are the same, but not that they differ.
+    public var generation: Int64?
     public var size: Int64
     public var checksums: Checksums
 
-    public init(generation: Int64, size: Int64, checksums: Checksums) {
+    public init(generation: Int64?, size: Int64, checksums: Checksums) {
         (self.generation, self.size, self.checksums) = (generation, size, checksums)
     }
 
     public init(_ metadata: ObjectMetadata) {
         self.init(generation: metadata.generation, size: metadata.size, checksums: metadata.checksums)
     }
+
+    public var isSummary: Bool { generation == nil }
 
     /// Whether the sizes and checksums prove that the bytes are the same.
     package func hasSameBytes(as other: FolderObject) -> Bool {

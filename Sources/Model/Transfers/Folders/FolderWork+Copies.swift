@@ -9,7 +9,7 @@ extension FolderWork {
 
     /// An object to copy, or why there is none, and the name of the copy.
     fileprivate struct Source {
-        let object: Result<ObjectMetadata, StorageError>
+        let object: Result<FolderObject, StorageError>
         let reference: Reference
         let name: String
         /// The folder that the object was found in.
@@ -33,14 +33,17 @@ extension FolderWork {
     ) async throws(StorageError) {
         try await forEachGroup { [self] group async throws(StorageError) in
             let found = await described(group.map(\.source))
-            try await body(zip(group, found).map { Source(object: $1, reference: $0.source, name: $0.target.object) })
+            try await body(
+                zip(group, found).map {
+                    Source(object: $1.map { FolderObject($0) }, reference: $0.source, name: $0.target.object)
+                })
         }
         for copy in copies where !copy.isObject {
             try await forEachPage(below: copy.source) { page async throws(StorageError) in
                 try await body(
                     page.map { object in
                         Source(
-                            object: .success(object.metadata), reference: object.metadata.reference,
+                            object: .success(object.object), reference: object.reference,
                             name: copy.target.prefix + object.path, folder: copy.source)
                     })
             }
@@ -56,7 +59,7 @@ extension FolderWork {
         for copy in copies where !copy.isObject {
             try await forEachPage(below: copy.target, filters: false) { [plan] page async throws(StorageError) in
                 let objects = page.filter { !$0.isNewer }.map {
-                    (path: copy.target.prefix + $0.path, object: FolderObject($0.metadata))
+                    (path: copy.target.prefix + $0.path, object: $0.object)
                 }
                 try await plan.noteTargets(objects, settlesSame: settlesSame)
             }
@@ -103,7 +106,7 @@ extension FolderWork {
 
     private func item(of source: Source) throws(StorageError) -> FolderItem {
         do throws(StorageError) {
-            return try item(of: try source.object.get(), to: source.name, from: source.folder)
+            return try item(of: try source.object.get(), source)
         } catch {
             if error.concernsAll || isStopping || source.object.isSuccess { throw error }
             return source.item(.failed, error)
@@ -111,17 +114,15 @@ extension FolderWork {
     }
 
     /// The item of one copy. Throws if the target is the source, or lies in the folder of the source.
-    private func item(
-        of object: ObjectMetadata, to name: String, from folder: Reference? = nil
-    ) throws(StorageError) -> FolderItem {
-        var item = FolderItem(name, size: object.size, object: FolderObject(object))
-        item.source = object.reference
+    private func item(of object: FolderObject, _ source: Source) throws(StorageError) -> FolderItem {
+        var item = FolderItem(source.name, size: object.size, object: object)
+        item.source = source.reference
         let target: Reference
-        do throws(StorageError) { target = try request.object(name) } catch { return item.with(.refused, error) }
-        guard target != object.reference else {
+        do throws(StorageError) { target = try request.object(source.name) } catch { return item.with(.refused, error) }
+        guard target != source.reference else {
             throw refusal("\(target.url) would be \(purpose) to itself")
         }
-        if let folder, target.bucket.hasSameBytes(as: folder.bucket), folder.isAbove(target.object) {
+        if let folder = source.folder, target.bucket.hasSameBytes(as: folder.bucket), folder.isAbove(target.object) {
             throw refusal("\(folder.url) would be \(purpose) into itself, to \(target.url)")
         }
         return item

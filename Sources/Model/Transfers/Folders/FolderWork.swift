@@ -18,6 +18,8 @@ import Storage
     private static let comparedAtOnce = 16
     /// The maximum length of a local path, in bytes.
     private static let longestPath = 4095
+    /// The number of new files for which one page of a list is cheaper than to look for each of them.
+    private static let filesPerPage: Int64 = 20
     /// The maximum number of directory entries, or of listed objects, in one read.
     private static let page = 500
 
@@ -30,6 +32,8 @@ import Storage
     private(set) var replacesNewer: Bool
     /// Whether this work has made the plan, so that the plan has the present state of the source.
     private var hasPlanned = false
+    /// Whether this work has listed the whole target of uploads.
+    private var hasListedTarget = false
     /// The patterns of the request.
     private var filter = FolderFilter()
     private let tree: (any LocalTree)?
@@ -214,9 +218,12 @@ import Storage
     struct Listed: Sendable {
         /// The path below the folder.
         let path: String
-        let metadata: ObjectMetadata
-        /// Whether the object is newer than the plan (`plannedMoment`).
+        let reference: Reference
+        let object: FolderObject
+        /// Whether the object is newer than the plan (`plannedMoment`). False for a summary.
         let isNewer: Bool
+        /// How far the clock of the object's server is ahead of this machine's, at the most.
+        let clockLead: Duration
     }
 
     /// The moment after which others have stored what the plan then does not replace or remove: that of the last request to
@@ -227,30 +234,67 @@ import Storage
 
     /// Calls `body` with each page of the objects below a folder.
     ///
-    /// - Parameter filters: leaves out the objects that the request's patterns exclude.
+    /// - Parameters:
+    ///   - filters: leaves out the objects that the request's patterns exclude.
+    ///   - summaries: whether summaries of the objects suffice.
+    ///   - most: the maximum number of pages.
+    /// - Returns: whether the last page was among them.
+    @discardableResult
     func forEachPage(
-        below folder: Reference, filters: Bool = true, _ body: ([Listed]) async throws(StorageError) -> Void
-    ) async throws(StorageError) {
-        var token: String?
+        below folder: Reference, filters: Bool = true, summaries: Bool = false, most: Int64 = .max,
+        _ body: ([Listed]) async throws(StorageError) -> Void
+    ) async throws(StorageError) -> Bool {
+        var (token, left): (String?, Int64) = (nil, most)
         repeat {
-            let query = ListQuery(
+            guard left > 0 else { return false }
+            left -= 1
+            var query = ListQuery(
                 folder, maxResults: Self.page, pageToken: token, isExact: true, wantsMetadata: true,
                 isRecursive: true)
-            let page = try await requesting { [transfers] caller async throws(StorageError) in
+            query.takesSummaries = summaries
+            let page = try await requesting { [transfers, query] caller async throws(StorageError) in
                 try await transfers.backend.list(query, for: caller)
             }
-            let moment = plannedMoment
-            let objects = (page.metadata ?? []).compactMap { metadata in
-                metadata.reference.path(below: folder).map { path in
-                    let isNewer = moment?.isBefore(metadata, clockLead: page.clockLead) == true
-                    return Listed(path: path, metadata: metadata, isNewer: isNewer)
+            let objects =
+                (page.metadata ?? []).compactMap { listed($0, below: folder, page.clockLead) }
+                + zip(page.items, page.summaries ?? []).compactMap { reference, object in
+                    reference.path(below: folder).map {
+                        Listed(
+                            path: $0, reference: reference, object: object, isNewer: false, clockLead: page.clockLead)
+                    }
                 }
-            }
             let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
-            guard !isStopping else { return }
+            guard !isStopping else { return false }
             try await body(taken)
             token = page.pageToken
         } while token != nil && !isStopping
+        return token == nil
+    }
+
+    private func listed(_ metadata: ObjectMetadata, below folder: Reference, _ clockLead: Duration) -> Listed? {
+        metadata.reference.path(below: folder).map { path in
+            let isNewer = plannedMoment?.isBefore(metadata, clockLead: clockLead) == true
+            return Listed(
+                path: path, reference: metadata.reference, object: FolderObject(metadata), isNewer: isNewer,
+                clockLead: clockLead)
+        }
+    }
+
+    /// The objects with their metadata in place of summaries, without those that no longer exist.
+    private func withMetadata(_ objects: [Listed]) async throws(StorageError) -> [Listed] {
+        guard objects.contains(where: \.object.isSummary) else { return objects }
+        var known: [Listed] = []
+        for start in stride(from: 0, to: objects.count, by: Self.deletionsAtOnce) where !isStopping {
+            let group = objects[start..<min(start + Self.deletionsAtOnce, objects.count)]
+            for (object, found) in zip(group, await described(group.map(\.reference))) {
+                do throws(StorageError) {
+                    known += [listed(try found.get(), below: request.reference, object.clockLead)].compactMap(\.self)
+                } catch  where error.isAboutNothing {
+                    // Another client has deleted the object.
+                }
+            }
+        }
+        return known
     }
 
     /// Whether a local file was changed after the moment for which the plan stands.
@@ -325,7 +369,7 @@ import Storage
         case .delete:
             try await forEachPage(below: request.reference) { [plan] page async throws(StorageError) in
                 _ = try await plan.note(
-                    page.filter { !$0.isNewer }.map { (path: $0.path, object: FolderObject($0.metadata)) })
+                    page.filter { !$0.isNewer }.map { (path: $0.path, object: $0.object) })
             }
         }
         try await keepPlan()
@@ -340,18 +384,34 @@ import Storage
 
     private func planUploads() async throws(StorageError) {
         try await walk { [self] entry in upload(of: entry) }
-        guard !isStopping, request.deletesOthers || request.onlyChanged || request.keepsExisting else { return }
+        let isNeeded = request.deletesOthers || request.onlyChanged || request.keepsExisting
+        // The plan has deletions by now if it is being completed: they name the version of their object.
+        let isNew = task.stage == .planning
+        guard !isStopping, isNeeded || isNew && transfers.engine.looksBeforeUploads && !request.isDryRun else { return }
+        do throws(StorageError) {
+            let most = isNeeded ? .max : task.counts.total / Self.filesPerPage
+            hasListedTarget = try await noteTarget(summaries: isNew, most: most) && isNew
+        } catch {
+            // Without the list each upload looks for its object.
+            if isNeeded || isStopping { throw error }
+        }
+    }
+
+    /// Notes which objects the target of uploads has, and plans deletions. Returns whether that are all objects.
+    private func noteTarget(summaries: Bool, most: Int64) async throws(StorageError) -> Bool {
         let longest = try await tree?.longestName()
-        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+        return try await forEachPage(
+            below: request.reference, summaries: summaries, most: most
+        ) { [self] page async throws(StorageError) in
             // An object whose name no file can have did not come from the directory.
             let objects = page.filter { object in
                 object.path.isFilePath && fits(object.path, longest)
                     && !(object.isNewer && task.stage == .completing)
             }
-            let others = try await plan.note(objects.map { (path: $0.path, object: FolderObject($0.metadata)) })
+            let others = try await plan.note(objects.map { (path: $0.path, object: $0.object) })
             guard request.deletesOthers else { return }
             var items: [FolderItem] = []
-            for object in objects where others.contains(object.path) {
+            for object in try await withMetadata(objects.filter { others.contains($0.path) }) {
                 if task.stage == .completing, (try? await isSource(object.path)) != false { continue }
                 items.append(deletion(of: object))
             }
@@ -367,12 +427,12 @@ import Storage
 
     private func planDownloads() async throws(StorageError) {
         let longest = try await tree?.longestName()
-        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+        try await forEachPage(below: request.reference, summaries: true) { [self] page async throws(StorageError) in
             try await add(
-                page.compactMap { object in
-                    let (path, metadata) = (object.path, object.metadata)
-                    if metadata.size == 0 && path.isFolderMarker { return nil }
-                    let item = FolderItem(path, size: metadata.size, object: FolderObject(metadata))
+                page.compactMap { listed in
+                    let (path, object) = (listed.path, listed.object)
+                    if object.size == 0 && path.isFolderMarker { return nil }
+                    let item = FolderItem(path, size: object.size, object: object)
                     guard path.isFilePath else { return item.refused("is no path of a file") }
                     return fits(path, longest) ? item : item.refused("is too long for the path of a file")
                 })
@@ -479,9 +539,9 @@ import Storage
     /// stands.
     private func deletion(of object: Listed) -> FolderItem {
         let item = FolderItem(
-            object.path, .delete, size: object.metadata.size, object: FolderObject(object.metadata))
+            object.path, .delete, size: object.object.size, object: object.object)
         return object.isNewer
-            ? item.with(.failed, .newerObject(at: object.metadata.reference, isPlanned: true)) : item
+            ? item.with(.failed, .newerObject(at: object.reference, isPlanned: true)) : item
     }
 
     /// Deletes page by page of the list if the disk has no room for the plan, or for its progress. The totals are not
@@ -762,6 +822,34 @@ import Storage
         guard request.onlyChanged, let tree else { return items }
         var candidates = items.filter { $0.object?.size == $0.size }
         if request.kind == .put { candidates = try await intact(candidates) }
+        var same = try await settleSame(candidates, tree)
+        let undecided = candidates.filter { $0.object?.isSummary == true && !same.contains($0.number) }
+        same.formUnion(try await settleSame(await withMetadata(undecided, tree), tree))
+        return items.filter { !same.contains($0.number) }
+    }
+
+    /// The items with the metadata of their objects, without those whose local file has another size.
+    private func withMetadata(_ items: [FolderItem], _ tree: any LocalTree) async -> [FolderItem] {
+        var existing: [(item: FolderItem, reference: Reference)] = []
+        for item in items where !isEnded {
+            guard let entry = try? await tree.entry(item.path), entry.kind == .file, entry.size == item.size,
+                let reference = try? request.object(item.path)
+            else { continue }
+            existing.append((item, reference))
+        }
+        return zip(existing, await described(existing.map(\.reference))).compactMap { file, found in
+            // The transfer meets the errors, too.
+            guard let metadata = try? found.get() else { return nil }
+            var item = file.item
+            item.object = FolderObject(metadata)
+            return item
+        }
+    }
+
+    /// Settles the items whose files have the bytes of their objects as unchanged. Returns their numbers.
+    private func settleSame(
+        _ candidates: [FolderItem], _ tree: any LocalTree
+    ) async throws(StorageError) -> Set<Int64> {
         let parts = stride(from: 0, to: candidates.count, by: Self.comparedAtOnce).map { start in
             candidates[start..<min(start + Self.comparedAtOnce, candidates.count)]
         }
@@ -779,7 +867,7 @@ import Storage
                 settle(unchanged(item))
             }
         }
-        return items.filter { !same.contains($0.number) }
+        return same
     }
 
     /// The items whose objects are not known to be damaged.
@@ -871,7 +959,7 @@ import Storage
         guard let tree, !isEnded else { return false }
         do throws(StorageError) {
             var object = item.object
-            if request.kind == .put {
+            if request.kind == .put || object?.isSummary == true {
                 let reference = try request.object(item.path)
                 object = FolderObject(
                     try await requesting { [transfers] caller async throws(StorageError) in
@@ -899,7 +987,8 @@ import Storage
             }
             try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
         }
-        return try await transfers.folderTransfer(task, object, path, tokens)
+        return try await transfers.folderTransfer(
+            task, object, path, isListedAsNew: hasListedTarget && item.object == nil, tokens)
     }
 
     /// - Parameter generation: that of the object that the transfer has made; nil if it is unknown.

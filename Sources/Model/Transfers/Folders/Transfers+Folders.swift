@@ -28,8 +28,11 @@ extension Transfers {
     }
 
     /// Creates the transfer of one file, which waits for `start`.
+    ///
+    /// - Parameter isListedAsNew: a list of the target since the folder's task began has no such object.
     func folderTransfer(
-        _ folder: FolderTask, _ object: Reference, _ path: String, _ tokens: (any TokenSource)?
+        _ folder: FolderTask, _ object: Reference, _ path: String, isListedAsNew: Bool,
+        _ tokens: (any TokenSource)?
     ) async throws(StorageError) -> any FolderTransfer {
         let request = folder.request
         let client = TransferClient(request.client, request.kind, tokens)
@@ -40,7 +43,7 @@ extension Transfers {
             var new = UploadRequest(
                 .file(path), to: object, MetadataChange(all: request.metadata),
                 if: Preconditions(generation: request.keepsExisting ? 0 : nil), for: client)
-            (new.isAwaited, new.folder) = (true, folder)
+            (new.isAwaited, new.folder, new.isListedAsNew) = (true, folder, isListedAsNew)
             return try await upload(new)
         } catch {
             throw error as? StorageError ?? StorageError(.cancelled, "The transfer was stopped.")

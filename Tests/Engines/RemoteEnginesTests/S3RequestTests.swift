@@ -1,0 +1,215 @@
+import HTTPClient
+import HTTPText
+import Platform
+import Storage
+import TestSupport
+import Testing
+import Transfers
+
+@testable import RemoteEngines
+
+/// How many requests the engine `s3` needs for objects and for folders of them, and what holds nevertheless.
+@Loop @Suite(.watchdog(minutes: 10)) struct S3RequestTests {
+    private let fixture: StorageFixture
+    private let place: S3Fixture
+    private let scratch: Scratch
+    private let caller = Caller(retryTime: .zero)
+
+    init() throws {
+        fixture = try StorageFixture(buckets: ["b"])
+        place = try S3Fixture(fixture)
+        scratch = try Scratch()
+    }
+
+    private var kinds: [StorageFixture.Kind] { fixture.requests.map(\.kind) }
+
+    /// The kinds of the requests of `body`, and its result.
+    private func requests<Value>(
+        _ body: @Loop () async throws -> Value
+    ) async throws -> (kinds: [StorageFixture.Kind], value: Value) {
+        let before = kinds.count
+        let value = try await body()
+        return (Array(kinds.dropFirst(before)), value)
+    }
+
+    // MARK: Downloads
+
+    @Test(arguments: [0, 1, (2 << 20) + 3])
+    func `A new download is one request`(size: Int) async throws {
+        let stored = try await place.backend.put(noise(size), at: "a")
+        let asked = try await requests { try await place.backend.fetch("a", to: scratch.path + "/file") }
+        #expect(asked.kinds == [.media] && asked.value == stored)
+        #expect(try contentsOf(scratch.path + "/file") == noise(size) && names(in: scratch.path) == ["file"])
+    }
+
+    @Test func `Bytes that are damaged on their way are refused, after a look`() async throws {
+        try await place.backend.put(noise(1000), at: "a")
+        fixture.faults = [.init(.byte(500), .corrupt)]
+        let asked = try await requests {
+            try await failure { _ = try await place.backend.fetch("a", to: scratch.path + "/file") }
+        }
+        #expect(asked.kinds == [.media, .getMetadata] && asked.value.code == .nonMatchingChecksum)
+        #expect(try names(in: scratch.path) == [])
+    }
+
+    @Test func `A download that breaks continues with the bytes of the same object`() async throws {
+        let size = 3 << 20
+        try await place.backend.put(noise(size), at: "a")
+        fixture.faults = [.init(.byte(2 << 20), .reset)]
+        let session = try place.backend.download("a", to: scratch.path + "/file")
+        guard case .failed(let error) = await session.fetch({ _ in }) else { return #expect(Bool(false)) }
+        #expect(error.retryable)
+        let asked = try await requests { await session.fetch { _ in } }
+        guard case .completed = asked.value else { return #expect(Bool(false)) }
+        #expect(asked.kinds == [.getMetadata, .media])
+        #expect(try contentsOf(scratch.path + "/file") == noise(size))
+    }
+
+    @Test func `A response without metadata is followed by a look`() async throws {
+        let stored = try await place.backend.put([1, 2], at: "a")
+        fixture.faults = [.init(.first(.media), .answer(200, body: "xx"))]
+        let asked = try await requests { try await place.backend.fetch("a", to: scratch.path + "/file") }
+        #expect(asked.kinds == [.media, .getMetadata, .media] && asked.value == stored)
+        #expect(try contentsOf(scratch.path + "/file") == [1, 2])
+    }
+
+    @Test func `A download of a missing object or bucket is one request`() async throws {
+        for (bucket, code) in [("b", StorageError.Code.objectNotFound), ("nowhere", .bucketNotFound)] {
+            let asked = try await requests {
+                try await failure {
+                    _ = try await place.backend.fetch("none", to: scratch.path + "/file", in: bucket)
+                }
+            }
+            #expect(asked.kinds == [.media] && asked.value.code == code)
+        }
+    }
+
+    @Test func `An invalid destination is an error before any request`() async throws {
+        try await place.backend.put([1], at: "a")
+        let asked = try await requests {
+            try await failure { _ = try await place.backend.fetch("a", to: scratch.path + "/none/file") }
+        }
+        #expect(asked.kinds == [])
+    }
+
+    // MARK: Objects
+
+    @Test func `A bucket that is known to exist is not looked for again`() async throws {
+        for expected in [[.getMetadata, .media], [.getMetadata]] as [[StorageFixture.Kind]] {
+            let asked = try await requests {
+                try await failure { _ = try await place.backend.metadata(of: ref("none")) }
+            }
+            #expect(asked.kinds == expected && asked.value.code == .objectNotFound)
+        }
+        let error = try await failure { try await place.backend.delete(ref("none"), if: .init(), for: caller) }
+        #expect(error.code == .objectNotFound && kinds.count == 4)
+    }
+
+    @Test func `A new object is one request to a server that is known to compare`() async throws {
+        func upload(_ name: String, _ generation: Int64?) throws -> Upload {
+            Upload(
+                reference: try ref(name), source: .data([1]), metadata: .init(),
+                if: Preconditions(generation: generation))
+        }
+        let first = try await requests { try await place.backend.run(upload("a", 0)) }
+        #expect(first.kinds == [.getMetadata, .multipart])
+        fixture.faults = [
+            .init(.first(.multipart), .meanwhile { [fixture] in try? fixture.put([9], "b", "c", by: .s3) })
+        ]
+        _ = try await failure { _ = try await place.backend.run(upload("c", 0)) }
+        let known = try await requests { try await place.backend.run(upload("d", 0)) }
+        #expect(known.kinds == [.multipart] && fixture.requests.last?.headers["If-None-Match"] == "*")
+        let again = try await requests { try await failure { _ = try await place.backend.run(upload("d", 0)) } }
+        #expect(again.kinds == [.multipart, .getMetadata] && again.value.code == .preconditionFailed)
+        let unbound = try await requests { try await place.backend.run(upload("e", nil)) }
+        #expect(unbound.kinds == [.getMetadata, .multipart])
+    }
+
+    // MARK: Folders
+
+    private func folder(
+        _ kind: FolderRequest.Kind, _ change: (inout FolderRequest) -> Void = { _ in }
+    ) async throws -> FolderSnapshot {
+        let transfers = Transfers(
+            backend: place.backend, folders: InMemoryFolderStore(), time: TimeSource(clock: HurriedClock()))
+        try await transfers.restore(.pause)
+        var request = FolderRequest(kind, try ref("d"), directory: scratch.path)
+        change(&request)
+        let task = try await transfers.folder(request)
+        task.start()
+        _ = try await task.result()
+        return task.snapshot()
+    }
+
+    @Test func `A folder is downloaded with one request for each file, after its list`() async throws {
+        for name in ["d/a", "d/b", "d/e/c"] { try await place.backend.put(Array(name.utf8), at: name) }
+        let asked = try await requests { try await folder(.write).counts }
+        #expect(asked.kinds == [.list, .media, .media, .media] && asked.value.completed == 3)
+        #expect(try contentsOf(scratch.path + "/e/c") == Array("d/e/c".utf8))
+        let again = try await requests { try await folder(.write) { $0.onlyChanged = true }.counts }
+        #expect(again.kinds == [.list] && again.value.unchanged == 3)
+    }
+
+    @Test func `A look decides where the tag in a list does not prove that a file is unchanged`() async throws {
+        let bytes = noise((8 << 20) + 1)
+        _ = try await place.backend.run(.data(bytes, to: ref("d/parts")))
+        try await place.backend.put([1, 2], at: "d/changed")
+        for (name, bytes) in [("parts", bytes), ("changed", [3, 4])] { _ = try scratch.file(name, bytes) }
+        let asked = try await requests { try await folder(.write) { $0.onlyChanged = true }.counts }
+        #expect(asked.kinds == [.list, .getMetadata, .getMetadata, .media])
+        #expect(asked.value.unchanged == 1 && asked.value.completed == 1)
+        #expect(try contentsOf(scratch.path + "/changed") == [1, 2])
+    }
+
+    @Test func `Tags that are no MD5 do not cause downloads`() async throws {
+        fixture.s3.server = .kms
+        try await place.backend.put([1, 2], at: "d/a")
+        _ = try scratch.file("a", [1, 2])
+        let asked = try await requests { try await folder(.write) { $0.onlyChanged = true }.counts }
+        #expect(asked.kinds == [.list, .getMetadata] && asked.value.unchanged == 1)
+    }
+
+    @Test func `Many new files are uploaded with one request each, after a list`() async throws {
+        for number in 0..<40 { _ = try scratch.file("\(number)", [UInt8(number)]) }
+        try await place.backend.put([9], at: "d/7")
+        let asked = try await requests { try await folder(.put).counts }
+        #expect(asked.kinds.count == 42 && asked.kinds.first == .list && asked.value.completed == 40)
+        #expect(asked.kinds.count { $0 == .multipart } == 40)
+        #expect(fixture.bytes("b", "d/7") == [7] && fixture.bytes("b", "d/39") == [39])
+    }
+
+    @Test func `A few files are uploaded without a list, and so are all whose folder cannot be listed`() async throws {
+        for number in 0..<40 { _ = try scratch.file("\(number)", [UInt8(number)]) }
+        let few = try await requests { try await folder(.put) { $0.include = ["1*"] } }
+        #expect(few.kinds.count == 22 && !few.kinds.contains(.list))
+        fixture.faults = [.init(.first(.list), .answer(403, body: StorageFixture.s3Error("AccessDenied")))]
+        let all = try await requests { try await folder(.put).counts }
+        #expect(all.kinds.count == 81 && all.kinds.first == .list && all.value.completed == 40)
+    }
+
+    @Test func `Another client's object stays if the answer to the upload of a new file is lost`() async throws {
+        for number in 0..<20 { _ = try scratch.file("\(number)", [UInt8(number)]) }
+        fixture.faults = [
+            .init(.first(.multipart), .resetAfterHandling),
+            .init(
+                .first(.getMetadata),
+                .meanwhile { [fixture] in
+                    for number in 0..<20 where fixture.bytes("b", "d/\(number)") != nil {
+                        try? fixture.put([99], "b", "d/\(number)", by: .s3)
+                    }
+                }),
+        ]
+        let error = try await failure { _ = try await folder(.put) { $0.atOnce = 1 } }
+        #expect(error.message.contains("another client"))
+        #expect((0..<20).count { fixture.bytes("b", "d/\($0)") == [99] } == 1)
+    }
+
+    @Test func `A mirror deletes the version of an object that a look has told`() async throws {
+        _ = try scratch.file("new", [1])
+        try await place.backend.put([1], at: "d/old")
+        let asked = try await requests { try await folder(.put) { $0.deletesOthers = true }.counts }
+        #expect(asked.kinds == [.list, .getMetadata, .multipart, .getMetadata, .delete])
+        #expect(asked.value.completed == 1 && asked.value.deleted == 1)
+        #expect(fixture.objects == ["b/d/new"])
+    }
+}
