@@ -64,7 +64,7 @@ extension Backend {
 extension TransferSession where Strategy == UploadStrategy {
     /// As for a client of this process.
     package func perform(_ step: UploadMachine.Step, replacesNewer: Bool = true) async -> UploadMachine.Answer {
-        await perform(step, StepContext(replacesNewer: replacesNewer))
+        await perform(step, StepContext(StepFlags(replacesNewer: replacesNewer)))
     }
 }
 

@@ -3,6 +3,7 @@ import JSONText
 import Platform
 import Roots
 import Storage
+import Synchronization
 import TaskStore
 
 /// A stored bucket. Of its properties only the defaults for new objects have an effect.
@@ -51,6 +52,30 @@ struct BucketRule: Sendable {
     }
 }
 
+/// The bucket of the last new object, which most likely is that of the next one, too.
+final class LastBucket: Sendable {
+    typealias Row = (id: Int64, defaults: KeptProperties?)
+
+    private struct State {
+        var name = ""
+        var row: Row = (0, nil)
+        /// The era of the database in which `row` is the bucket's row.
+        var era: Database.Era?
+    }
+
+    private let state = Mutex(State())
+
+    /// The row of the bucket of a new object, which is created if it does not exist. To be called within a transaction.
+    func row(_ name: String, at now: Timestamp, in database: Database) throws -> Row {
+        try state.withLock { state in
+            if state.era == database.era, state.name.hasSameBytes(as: name) { return state.row }
+            let row = try database.bucket(name, at: now)
+            state = State(name: name, row: row, era: database.era)
+            return row
+        }
+    }
+}
+
 // Buckets as rows. The caller opens the transaction.
 extension Database {
     /// The number of a bucket that was created or has had an object.
@@ -71,6 +96,7 @@ extension Database {
     }
 
     func make(_ bucket: inout StoredBucket, at now: Timestamp) throws {
+        endEra()
         (bucket.timeCreated, bucket.updated, bucket.storageClassUpdated) = (now, now, now)
         try run("DELETE FROM deletedBuckets WHERE name = :name", ["name": .text(bucket.name)])
         let columns: Columns = ["name", "timeCreated"] + Self.bucketColumns
@@ -85,6 +111,7 @@ extension Database {
     }
 
     func update(_ bucket: StoredBucket) throws {
+        endEra()
         try run("UPDATE buckets SET \(Self.bucketColumns.assignments) WHERE name = :name", try bucket.values)
     }
 
@@ -100,6 +127,7 @@ extension Database {
             let values: Values = ["bucket": .integer(bucket)]
             let isUsed = try first("SELECT 1 AS used FROM objects WHERE bucket = :bucket LIMIT 1", values) { _ in true }
             guard isUsed == nil else { return nil }
+            endEra()
             try run("DELETE FROM buckets WHERE id = :bucket", values)
         }
         try run("INSERT OR IGNORE INTO deletedBuckets (name) VALUES (:name)", ["name": .text(name)])

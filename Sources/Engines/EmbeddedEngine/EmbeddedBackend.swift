@@ -235,7 +235,7 @@ package final class EmbeddedBackend: Backend {
     /// which must be allowed to block.
     func commit(
         for task: String?, here: Bool, _ put: @escaping Store,
-        then finish: @escaping @Sendable (Result<ObjectMetadata?, StorageError>) -> Void
+        then finish: @escaping @Sendable (Result<StoredObject?, StorageError>) -> Void
     ) {
         store.write(here: here) { [time, random] in
             try put($0, random.uuid(), time.now())
@@ -244,7 +244,7 @@ package final class EmbeddedBackend: Backend {
                 feed.publish(put.changes)
                 if let task { tasks.ended(task) }
             }
-            finish(outcome.map { $0?.metadata })
+            finish(outcome)
             if case .success(let put?) = outcome, let garbage = put.garbage { remove(garbage) }
         }
     }

@@ -19,7 +19,7 @@ final class EmbeddedUpload: TransferSession {
     /// Runs one step at a time: an aborted step finishes before the next begins.
     private let queue: SerialQueue<State>
     private let latest = Mutex<StagingProgress?>(nil)
-    private let replacesNewer = Mutex(true)
+    private let context = Mutex(StepFlags())
     /// The bytes from the inspection. The first attempt takes them, and a pause drops them: a later attempt reads the
     /// file again.
     private let bytesOfFile: Mutex<[UInt8]?>
@@ -38,16 +38,16 @@ final class EmbeddedUpload: TransferSession {
     }
 
     init(_ upload: Upload, _ backend: EmbeddedBackend) {
-        var upload = upload
-        bytesOfFile = Mutex(exchange(&upload.bytesOfFile, with: nil))
-        (self.upload, self.backend) = (upload, backend)
+        bytesOfFile = Mutex(upload.bytesOfFile)
+        self.upload = upload.bytesOfFile == nil ? upload : upload.with(bytesOfFile: nil)
+        self.backend = backend
         let known = upload.bookmark.flatMap { try? UploadCheckpoint(text: $0.text) }
         queue = SerialQueue(on: backend.files, State(known: known))
     }
 
     func perform(_ step: UploadMachine.Step, _ context: StepContext) async -> UploadMachine.Answer {
         await PendingAnswer.answer(aborted: .aborted) { attempt in
-            replacesNewer.withLock { $0 = context.replacesNewer }
+            self.context.withLock { $0 = context.flags }
             let mayBeInVain = !context.replacesNewer || !upload.preconditions.isEmpty || backend.buckets.named != nil
             // The step after a comparison looks.
             if !mayBeInVain || step.isComparison {
@@ -353,7 +353,7 @@ final class EmbeddedUpload: TransferSession {
     ) {
         let object = NewObject(
             reference: upload.reference, metadata: upload.metadata, size: size, md5: md5, crc32c: crc32c, body: body,
-            record: upload.recorded)
+            record: upload.recorded, isUnrecorded: context.withLock { $0.isUnrecorded })
         commit(here: here, attempt) { [backend] database, token, now in
             try database.put(object, token: token, at: now, backend.generations)
         } then: { [self] isStored in
@@ -375,7 +375,7 @@ final class EmbeddedUpload: TransferSession {
         here: Bool, _ attempt: PendingAnswer, _ put: @escaping EmbeddedBackend.Store,
         then: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
-        backend.commit(for: upload.recorded?.id, here: here) { [self] database, token, now in
+        backend.commit(for: upload.isRecorded ? upload.record.id : nil, here: here) { [self] database, token, now in
             try checkBuckets(database)
             try database.check(upload.preconditions, at: upload.reference)
             guard try !isSuperseded(database) && attempt.mayCommit() else { return nil }
@@ -383,7 +383,7 @@ final class EmbeddedUpload: TransferSession {
         } then: { [self] outcome in
             if case .success(_?) = outcome { then(true) } else { then(false) }
             switch outcome {
-            case .success(let stored?): attempt.answer(.completed(stored))
+            case .success(let stored?): attempt.answer(.completed(stored.metadata))
             case .success(nil): attempt.answer(attempt.isAborted ? .aborted : superseded)
             case .failure(let error): attempt.answer(.failed(error))
             }
@@ -397,7 +397,7 @@ final class EmbeddedUpload: TransferSession {
     }
 
     private func isSuperseded(_ database: Database) throws -> Bool {
-        guard !replacesNewer.withLock({ $0 }) else { return false }
+        guard !context.withLock({ $0.replacesNewer }) else { return false }
         if let began = upload.began { return try database.hasObject(at: upload.reference, newerThan: began) }
         guard let task = upload.recorded?.id else { return false }
         return try database.hasObject(at: upload.reference, newerThan: task)

@@ -13,17 +13,18 @@ final class Generations: Sendable {
         var last: Int64 = 0
         /// The value of `counters`, unless a transaction was rolled back or another process has changed it.
         var ceiling: Int64?
+        /// The era of the database in which `ceiling` is the value of `counters`.
+        var era: Database.Era?
     }
 
     private static let ahead: Int64 = 1_000_000
     private let state = Mutex(State())
+    let lastBucket = LastBucket()
 
     /// The next generation. To be called within a transaction.
     func next(_ now: Timestamp, in database: Database) throws -> Int64 {
-        let ceiling = try database.generationCeiling
-        return try state.withLock { state in
-            if state.ceiling != ceiling { state.last = max(state.last, ceiling) }
-            state.ceiling = ceiling
+        try state.withLock { state in
+            let ceiling = try state.ceiling(in: database)
             let next = max(now.microseconds, try database.next(after: state.last))
             if next > ceiling {
                 let raised = next.addingReportingOverflow(Self.ahead)
@@ -53,6 +54,15 @@ final class Generations: Sendable {
 }
 
 extension Generations.State {
+    fileprivate mutating func ceiling(in database: Database) throws -> Int64 {
+        let era = database.era
+        if let ceiling, era == self.era { return ceiling }
+        let read = try database.generationCeiling
+        if ceiling != read { last = max(last, read) }
+        (ceiling, self.era) = (read, era)
+        return read
+    }
+
     fileprivate mutating func write(_ ceiling: Int64, to database: Database) throws {
         try database.run(
             "UPDATE counters SET generation = :generation", ["generation": .integer(ceiling)])

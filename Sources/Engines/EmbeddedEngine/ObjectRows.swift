@@ -20,14 +20,20 @@ struct NewObject: Sendable {
     var body: Body
     /// The record of the upload's task, which ends in the same transaction.
     var record: TaskRecord?
+    /// The store has no row of the task.
+    var isUnrecorded = false
 }
 
 /// The outcome of a write of an object.
-struct StoredObject: Sendable {
-    var metadata: ObjectMetadata
+final class StoredObject: Sendable {
+    let metadata: ObjectMetadata
     /// The file that the write has made unnecessary.
-    var garbage: Int64?
-    var changes: [ObjectChange]
+    let garbage: Int64?
+    let changes: [ObjectChange]
+
+    init(metadata: ObjectMetadata, garbage: Int64?, changes: [ObjectChange]) {
+        (self.metadata, self.garbage, self.changes) = (metadata, garbage, changes)
+    }
 }
 
 // Objects as rows. The caller opens the transaction.
@@ -40,7 +46,7 @@ extension Database {
     ) throws -> StoredObject {
         var settable = object.metadata
         let tokens = settable.takeDownloadTokens() ?? [token]
-        let (bucket, defaults) = try bucket(object.reference.bucket, at: now)
+        let (bucket, defaults) = try generations.lastBucket.row(object.reference.bucket, at: now, in: self)
         if let defaults { settable.kept = (settable.kept ?? KeptProperties()).filled(from: defaults) }
         let generation = try generations.next(now, in: self)
         let stored = ObjectMetadata(
@@ -70,7 +76,8 @@ extension Database {
             try insert(Self.insert, stored, bucket, file)
         }
         if let record = object.record {
-            try end(record, .succeeded(stored), at: now, place: EmbeddedBackend.place)
+            try end(
+                record, .succeeded(stored), at: now, place: EmbeddedBackend.place, isUnrecorded: object.isUnrecorded)
         }
         return StoredObject(
             metadata: stored, garbage: garbage, changes: [ObjectChange(old == nil ? .created : .replaced, stored)])
@@ -163,9 +170,10 @@ extension Database {
         let copy = NewObject(
             reference: upload.reference, metadata: settable, size: object.size, md5: md5, crc32c: crc32c,
             body: body.shared, record: upload.recorded)
-        var put = try put(copy, token: token, at: now, generations)
-        if request.isMove { put.changes.append(try delete(source).change) }
-        return put
+        let put = try put(copy, token: token, at: now, generations)
+        guard request.isMove else { return put }
+        return StoredObject(
+            metadata: put.metadata, garbage: put.garbage, changes: put.changes + [try delete(source).change])
     }
 
     func body(of reference: Reference) throws -> StoredBody {

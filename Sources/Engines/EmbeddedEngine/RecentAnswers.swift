@@ -92,7 +92,7 @@ extension Reference {
 extension ObjectMetadata {
     /// An estimate in bytes, without kept properties.
     fileprivate var memory: Int {
-        512 + reference.memory + settable.customBytes + settable.content.values.reduce(0) { $0 + $1.utf8.count }
+        512 + reference.memory + settable.customBytes + settable.content.reduce(0) { $0 + $1.value.utf8.count }
             + (downloadTokens ?? []).reduce(0) { $0 + $1.utf8.count }
     }
 }

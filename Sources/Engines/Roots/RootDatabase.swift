@@ -43,12 +43,18 @@ package final class RootDatabase: Sendable {
         var database: Database?
     }
 
-    private struct PendingWrite {
-        var isUrgent: Bool
-        var mayUseReserve: Bool
-        var changesObjects: Bool
-        var apply: (Database) throws -> Void
-        var finish: (StorageError?) -> Void
+    private final class PendingWrite {
+        let isUrgent, mayUseReserve, changesObjects: Bool
+        let apply: (Database) throws -> Void
+        let finish: (StorageError?) -> Void
+
+        init(
+            isUrgent: Bool, mayUseReserve: Bool, changesObjects: Bool, apply: @escaping (Database) throws -> Void,
+            finish: @escaping (StorageError?) -> Void
+        ) {
+            (self.isUrgent, self.mayUseReserve, self.changesObjects) = (isUrgent, mayUseReserve, changesObjects)
+            (self.apply, self.finish) = (apply, finish)
+        }
     }
 
     /// Starts to open the database. Later reads and writes wait for that.
@@ -160,16 +166,16 @@ package final class RootDatabase: Sendable {
         _ finish: @escaping @Sendable (Result<Answer, StorageError>) -> Void
     ) -> PendingWrite {
         var answer: Answer?
-        return PendingWrite(isUrgent: isUrgent, mayUseReserve: mayUseReserve, changesObjects: changesObjects) {
-            database in
-            answer = try change(database)
-        } finish: { error in
-            if let error { return finish(.failure(error)) }
-            guard let answer else {
-                return finish(.failure(StorageError(.internalError, "A write ended without a result.")))
-            }
-            finish(.success(answer))
-        }
+        return PendingWrite(
+            isUrgent: isUrgent, mayUseReserve: mayUseReserve, changesObjects: changesObjects,
+            apply: { database in answer = try change(database) },
+            finish: { error in
+                if let error { return finish(.failure(error)) }
+                guard let answer else {
+                    return finish(.failure(StorageError(.internalError, "A write ended without a result.")))
+                }
+                finish(.success(answer))
+            })
     }
 
     private func commit(_ writer: inout Writer) {

@@ -17,7 +17,11 @@ extension Database {
     }
 
     /// Records the end of a task, unless its end is recorded.
-    package func end(_ record: TaskRecord, _ outcome: TaskOutcome, at time: Timestamp, place: String) throws {
+    ///
+    /// - Parameter isUnrecorded: the task has no row.
+    package func end(
+        _ record: TaskRecord, _ outcome: TaskOutcome, at time: Timestamp, place: String, isUnrecorded: Bool = false
+    ) throws {
         var name = "cancelled", error: String?, stored: ObjectMetadata?
         switch outcome {
         case .failed(let failure): (name, error) = (Self.failed, try failure.text)
@@ -25,10 +29,7 @@ extension Database {
         case .cancelled: break
         case .cancelledInDoubt: name = Self.inDoubt
         }
-        let id: Values = ["id": .text(record.id)]
-        // The task may be one of another place, which it keeps.
-        let found = try first("SELECT place FROM tasks WHERE id = :id", id) { try $0.text("place") }
-        if found != nil { try run("DELETE FROM tasks WHERE id = :id", id) }
+        let found = isUnrecorded ? nil : try removeUnfinishedTask(record.id)
         let end: Values = [
             "ended": .integer(time.microseconds), "outcome": .text(name), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -39,6 +40,14 @@ extension Database {
         let values = try record.values(
             found ?? place, progress ?? record.progress, stored?.settable ?? record.metadata, record.retryRequest)
         try run(Self.keepEnded, values + end + .checksums(stored?.checksums))
+    }
+
+    /// Returns the place of the task, which may be another one, and which it keeps. Nil if there is no such task.
+    private func removeUnfinishedTask(_ id: String) throws -> String? {
+        let id: Values = ["id": .text(id)]
+        let place = try first("SELECT place FROM tasks WHERE id = :id", id) { try $0.text("place") }
+        if place != nil { try run("DELETE FROM tasks WHERE id = :id", id) }
+        return place
     }
 
     fileprivate static let failed = "failed"

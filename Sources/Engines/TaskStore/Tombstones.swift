@@ -62,8 +62,8 @@ final class Tombstones: Sendable {
 
     func release(_ task: String) {
         state.withLock { state in
-            state.found[task] = nil
-            if let slot = state.slotOf.removeValue(forKey: task) { state.free.append(slot) }
+            if !state.found.isEmpty { state.found[task] = nil }
+            if !state.slotOf.isEmpty, let slot = state.slotOf.removeValue(forKey: task) { state.free.append(slot) }
         }
     }
 

@@ -154,11 +154,22 @@ extension TransferSession {
     public func park() {}
 }
 
-/// The circumstances of a step.
-public struct StepContext: Sendable {
+/// What a step may do.
+public struct StepFlags: Sendable {
     /// False if no client of this process has asked for the transfer. An object or a local file that was written since
     /// the task began then stays, and the answer is `superseded`.
-    public var replacesNewer: Bool
+    public var replacesNewer = true
+    /// The task store has no record of the task, and gets none before the step has ended.
+    public var isUnrecorded = false
+
+    public init(replacesNewer: Bool = true, isUnrecorded: Bool = false) {
+        (self.replacesNewer, self.isUnrecorded) = (replacesNewer, isUnrecorded)
+    }
+}
+
+/// The circumstances of a step.
+public struct StepContext: Sendable {
+    public var flags: StepFlags
     /// Takes the progress of a download, on any thread.
     public var report: @Sendable (Progress) -> Void
     /// The bytes that the client of an upload has sent for the step; nil unless the client sends the bytes itself.
@@ -167,11 +178,13 @@ public struct StepContext: Sendable {
     public var isPaused: @Sendable () -> Bool
 
     public init(
-        replacesNewer: Bool = true, report: @escaping @Sendable (Progress) -> Void = { _ in },
+        _ flags: StepFlags = StepFlags(), report: @escaping @Sendable (Progress) -> Void = { _ in },
         isPaused: @escaping @Sendable () -> Bool = { false }
     ) {
-        (self.replacesNewer, self.report, self.isPaused) = (replacesNewer, report, isPaused)
+        (self.flags, self.report, self.isPaused) = (flags, report, isPaused)
     }
+
+    public var replacesNewer: Bool { flags.replacesNewer }
 }
 
 public typealias UploadSession = TransferSession<UploadStrategy>
@@ -195,8 +208,11 @@ public struct Upload: Sendable {
     /// An earlier process, or an earlier session, began the upload: the record has the state of that session.
     public var isRestored = false
 
+    public let preconditions: Preconditions
+
     public init(_ record: TaskRecord, from source: UploadSource, for caller: Caller) {
         (self.record, self.source, self.caller) = (record, source, caller)
+        preconditions = record.request?.preconditions ?? Preconditions()
     }
 
     /// An upload without a task.
@@ -218,6 +234,12 @@ public struct Upload: Sendable {
         return upload
     }
 
+    package func with(bytesOfFile bytes: [UInt8]?) -> Upload {
+        var upload = self
+        upload.bytesOfFile = bytes
+        return upload
+    }
+
     /// The record; nil for a task that is not recorded.
     public var recorded: TaskRecord? { isRecorded ? record : nil }
 
@@ -236,7 +258,6 @@ public struct Upload: Sendable {
         set { record.md5Hash = newValue }
     }
     public var expectedCRC32C: UInt32? { record.request?.crc32c }
-    public var preconditions: Preconditions { record.request?.preconditions ?? Preconditions() }
     /// The source is a file that the service made for this upload.
     public var isSpooled: Bool { record.request?.isSpooled ?? false }
     public var bookmark: Bookmark? {

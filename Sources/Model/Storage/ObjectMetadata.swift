@@ -7,19 +7,6 @@ public enum ContentProperty: String, CaseIterable, Sendable {
     /// The maximum size of a value, in bytes of UTF-8.
     public static let maxBytes = 8192
 
-    /// Hashes one byte: the default would hash the name, with each access to a property.
-    public func hash(into hasher: inout Hasher) {
-        let number: UInt8 =
-            switch self {
-            case .cacheControl: 0
-            case .contentDisposition: 1
-            case .contentEncoding: 2
-            case .contentLanguage: 3
-            case .contentType: 4
-            }
-        hasher.combine(number)
-    }
-
     /// Throws `invalidArgument` for a value that an HTTP header cannot hold.
     func check(_ value: String) throws(StorageError) {
         let param = "metadata.\(self)"
@@ -37,7 +24,7 @@ public enum ContentProperty: String, CaseIterable, Sendable {
 
 /// The metadata that clients set. A property without a value is absent.
 public struct SettableMetadata: Sendable {
-    public var content: [ContentProperty: String] = [:]
+    public var content: ContentValues<String> = [:]
     public var custom: ByteKeyedDictionary<String> = [:]
     /// Nil if no kept property is set.
     public var kept: KeptProperties?
@@ -50,6 +37,7 @@ public struct SettableMetadata: Sendable {
     /// Throws `invalidArgument`, and changes nothing, if a property or the custom metadata would exceed its size, or if
     /// an HTTP header cannot hold a property.
     public mutating func apply(_ change: MetadataChange) throws(StorageError) {
+        if change.setsNothing { return }
         var changed = change.replacesAll ? replaceable : self
         for property in ContentProperty.allCases {
             guard let value = change.content[property] else { continue }
@@ -143,7 +131,7 @@ public struct MetadataChange: Equatable, Sendable {
         case merge(ByteKeyedDictionary<String?>)
     }
 
-    public var content: [ContentProperty: String?] = [:]
+    public var content: ContentValues<String?> = [:]
     public var custom = Custom.keep
     /// The change of kept properties. Only the embedded engine supports it.
     public var kept = KeptChange()
@@ -158,6 +146,11 @@ public struct MetadataChange: Equatable, Sendable {
     public var crc32c: UInt32?
 
     public init() {}
+
+    /// Whether the change leaves all metadata as it is.
+    fileprivate var setsNothing: Bool {
+        if case .keep = custom { content.isEmpty && !replacesAll && kept.isEmpty } else { false }
+    }
 
     /// Whether the change contains only kept properties.
     package var isAboutKeptAlone: Bool { content.isEmpty && custom == .keep && !replacesAll && !kept.isEmpty }

@@ -21,7 +21,7 @@ extension Reference {
         guard !bucket.isEmpty else { throw .notAStorageURL(url, "gs:// must be followed by a bucket") }
         try self.init(
             bucket: String(decoding: bucket, as: UTF8.self),
-            path: String(decoding: rest.dropFirst(bucket.count), as: UTF8.self))
+            path: String(decoding: rest.dropFirst(bucket.count + 1), as: UTF8.self))
     }
 
     private init(_ url: ObjectURL) throws(StorageError) {

@@ -29,21 +29,25 @@ public struct Timestamp: Hashable, Comparable, Codable, Sendable {
         let day = CalendarDay(daysSince1970: days)
         let milliseconds = timeOfDay / 1000
         let seconds = milliseconds / 1000
-        let fields: [(Int64, width: Int, mark: Unicode.Scalar)] = [
-            (day.year, 4, "-"), (day.month, 2, "-"), (day.day, 2, "T"), (seconds / 3600, 2, ":"),
-            (seconds / 60 % 60, 2, ":"), (seconds % 60, 2, "."), (milliseconds % 1000, 3, "Z"),
-        ]
         return String(unsafeUninitializedCapacity: 24) { text in
             var end = 0
-            for (value, width, mark) in fields {
-                var rest = value
-                for place in (end..<end + width).reversed() {
-                    text[place] = UInt8(ascii: "0") + UInt8(rest % 10)
+            func write(_ value: Int64, width: Int, _ mark: Unicode.Scalar) {
+                var (rest, place) = (UInt(value), end + width)
+                text[place] = UInt8(ascii: mark)
+                while place > end {
+                    place -= 1
+                    text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
                     rest /= 10
                 }
-                text[end + width] = UInt8(ascii: mark)
                 end += width + 1
             }
+            write(day.year, width: 4, "-")
+            write(day.month, width: 2, "-")
+            write(day.day, width: 2, "T")
+            write(seconds / 3600, width: 2, ":")
+            write(seconds / 60 % 60, width: 2, ":")
+            write(seconds % 60, width: 2, ".")
+            write(milliseconds % 1000, width: 3, "Z")
             return end
         }
     }

@@ -5,6 +5,8 @@ import Storage
 @Loop final class ConcurrencyLimiter {
     var limit: Int { didSet { admit() } }
     private var running: Set<String> = []
+    /// The amount of running work that is no task.
+    private var entered = 0
     private var queue = Queue<any LimiterWaiter>()
     private let released: @Loop () -> Void
 
@@ -16,18 +18,26 @@ import Storage
     }
 
     /// Admits work that is no task, unless the limit is reached. The caller must call `leave` afterwards.
-    func enter(_ id: String) -> Bool {
-        guard running.count < limit, queue.isEmpty else { return false }
-        running.insert(id)
+    func enter() -> Bool {
+        guard hasRoom, queue.isEmpty else { return false }
+        entered += 1
         return true
     }
 
     /// Ends work that `enter` has admitted.
-    func leave(_ id: String) {
-        running.remove(id)
+    func leave() {
+        entered -= 1
         admit()
         released()
     }
+
+    /// Work that `enter` has admitted has become a task, which runs.
+    func becomesTask(_ id: String) {
+        entered -= 1
+        running.insert(id)
+    }
+
+    private var hasRoom: Bool { running.count + entered < limit }
 
     /// Ends the turn of a running task, or removes a waiting task from the queue.
     func release(_ task: any LimiterWaiter) {
@@ -39,7 +49,7 @@ import Storage
     }
 
     private func admit() {
-        while running.count < limit, let task = queue.popFirst() {
+        while hasRoom, let task = queue.popFirst() {
             running.insert(task.id)
             task.admit()
         }

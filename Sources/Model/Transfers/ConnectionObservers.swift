@@ -84,8 +84,9 @@ extension StorageTask {
 
     /// Removes the observers that match. Returns their number.
     @discardableResult func forget(where matches: (Observer) -> Bool) -> Int {
+        if control.observers.isEmpty { return 0 }
         let gone = control.observers.filter(matches)
-        control.observers.removeAll(where: matches)
+        if !gone.isEmpty { control.observers.removeAll(where: matches) }
         for observer in gone { observer.connection.drop(observer.handle) }
         return gone.count
     }

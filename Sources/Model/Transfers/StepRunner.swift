@@ -15,12 +15,12 @@ import Synchronization
     ///   - atOnce: the step begins before this returns.
     ///   - end: takes the answer, in a task that is not cancelled.
     func perform<Strategy: TransferStrategy>(
-        _ step: Strategy.Step, by session: any TransferSession<Strategy>, replacesNewer: Bool = true,
+        _ step: Strategy.Step, by session: any TransferSession<Strategy>, _ flags: StepFlags = StepFlags(),
         atOnce: Bool = false, report: @escaping @Sendable (Progress) -> Void = { _ in },
         then end: @escaping @Loop (Strategy.Answer) async -> Void
     ) {
         isPaused.store(false, ordering: .relaxed)
-        let context = StepContext(replacesNewer: replacesNewer, report: report) { [self] in
+        let context = StepContext(flags, report: report) { [self] in
             isPaused.load(ordering: .relaxed)
         }
         let work: @Loop () async -> Void = { [self] in

@@ -19,8 +19,16 @@ import Storage
     let metrics: TransferMetrics
     private let retention: Retention
     private(set) var tasks: [String: Listed] = [:]
-    /// Work that is no task until a request reads the tasks, by the ids that the tasks get.
-    private var unseen: [String: @Loop () -> Listed] = [:]
+    /// Work that is no task until a request reads the tasks.
+    @Loop final class Unseen {
+        /// Makes the task.
+        fileprivate var make: @Loop () -> Listed
+
+        fileprivate init(_ make: @escaping @Loop () -> Listed) { self.make = make }
+    }
+
+    /// Unseen work by the ids that the tasks get.
+    private var unseen: [String: Unseen] = [:]
     /// The number of entries of `unseen` that have succeeded; the others run.
     private var unseenEnded = 0
     /// The ids of the unfinished tasks that have keys, by key.
@@ -116,20 +124,24 @@ import Storage
     func has(_ id: String) -> Bool { tasks[id] != nil || unseen[id] != nil }
 
     /// Adds running work of this endpoint that has no key.
-    func add(unseen id: String, _ make: @escaping @Loop () -> Listed) { unseen[id] = make }
+    func add(unseen id: String, _ make: @escaping @Loop () -> Listed) -> Unseen {
+        let work = Unseen(make)
+        unseen[id] = work
+        return work
+    }
 
     /// Records that unseen work has succeeded.
     ///
     /// - Parameter make: makes the ended task.
-    func end(unseen id: String, _ make: @escaping @Loop () -> Listed) {
-        unseen[id] = make
+    func end(_ work: Unseen?, _ id: String, _ make: @escaping @Loop () -> Listed) {
+        work?.make = make
         unseenEnded += 1
         noteFinished(id)
     }
 
     /// Lists unseen work as a task.
     private func see(_ id: String) {
-        guard let task = unseen.removeValue(forKey: id)?() else { return }
+        guard let task = unseen.removeValue(forKey: id)?.make() else { return }
         if task.hasEnded { unseenEnded -= 1 }
         list(task)
     }

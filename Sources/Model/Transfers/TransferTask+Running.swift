@@ -65,7 +65,8 @@ extension TransferTask {
         guard let session else { return }
         let elapsed = context.time.clock.stopwatch()
         let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
-        steps.perform(step, by: session, replacesNewer: control.replacesNewer, report: reports.take) { [self] answer in
+        let flags = StepFlags(replacesNewer: control.replacesNewer)
+        steps.perform(step, by: session, flags, report: reports.take) { [self] answer in
             reports.close()
             await answered(answer, to: step, took: elapsed())
         }

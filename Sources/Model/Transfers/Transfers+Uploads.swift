@@ -18,9 +18,31 @@ extension Transfers {
         // The bytes of a small file are in memory until its upload has ended.
         let isRead = request.isFile && memory.takeFile()
         defer { if isRead { memory.giveBackFile() } }
-        let upload = try await admitted(request) { try await awaited($0, source(of: $0, isRead: isRead)) }
-        begun(upload.id)
-        return try await upload.end()
+        let upload: AwaitedUpload
+        if case .data(let bytes) = request.source, readiness.isReady, !memory.isFull {
+            // As below, without calls that could wait: these would cost more than the upload's own.
+            try request.check()
+            upload = try awaited(request, FoundSource(source: .data(bytes)))
+        } else {
+            upload = try await admitted(request) { try await awaited($0, source(of: $0, isRead: isRead)) }
+        }
+        switch upload {
+        case .unseen(let upload):
+            begun(upload.id)
+            return try await upload.end()
+        case .planned(let new):
+            let task = try await awaitedTask(new)
+            begun(task.id)
+            task.start()
+            return try await task.result()
+        }
+    }
+
+    /// An upload whose client waits for its end.
+    private enum AwaitedUpload {
+        case unseen(UnseenUpload)
+        /// The upload needs a task.
+        case planned(NewUpload)
     }
 
     /// Checks a request, and calls `make` when the tasks of earlier processes are restored and memory is free. The
@@ -77,27 +99,20 @@ extension Transfers {
         try await make(plan(request, found), isAwaited: request.isAwaited)
     }
 
-    /// Begins an upload. Returns the id of the task, and a closure that waits for the end.
-    private func awaited(
-        _ request: UploadRequest, _ found: FoundSource
-    ) async throws(StorageError) -> (id: String, end: @Loop () async throws -> TaskSnapshot) {
+    /// Begins an upload that needs no task.
+    private func awaited(_ request: UploadRequest, _ found: FoundSource) throws(StorageError) -> AwaitedUpload {
         try tasks.reservePlace()
         defer { tasks.giveBackPlace() }
         let new = try plan(request, found)
-        guard mayBeUnseen(new) else {
-            let task = try await make(new, isAwaited: true)
-            return (
-                task.id,
-                {
-                    task.start()
-                    return try await task.result()
-                }
-            )
-        }
-        var upload = new.upload
-        upload.bytesOfFile = found.bytes
-        let unseen = UnseenUpload(new, session(of: upload), self)
-        return (unseen.id, unseen.end)
+        guard mayBeUnseen(new) else { return .planned(new) }
+        let session = session(of: found.bytes == nil ? new.upload : new.upload.with(bytesOfFile: found.bytes))
+        return .unseen(UnseenUpload(new, session, self))
+    }
+
+    private func awaitedTask(_ new: NewUpload) async throws -> UploadTask {
+        try tasks.reservePlace()
+        defer { tasks.giveBackPlace() }
+        return try await memory.holding(new.heldBytes) { try await make(new, isAwaited: true) }
     }
 
     private func plan(_ request: UploadRequest, _ found: FoundSource) throws(StorageError) -> NewUpload {
@@ -150,7 +165,7 @@ extension Transfers {
     /// records its success together with the object.
     private func mayBeUnseen(_ new: NewUpload) -> Bool {
         new.error == nil && new.strategy.isWhole && context.ends?.persistence.isEngines != false
-            && tasks.limits.small.enter(new.record.id)
+            && tasks.limits.small.enter()
     }
 
     private func session(of upload: Upload) -> any UploadSession {

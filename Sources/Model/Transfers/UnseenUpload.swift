@@ -11,6 +11,7 @@ import Storage
     private let steps = StepRunner()
     /// The task that the upload has become.
     private var task: UploadTask?
+    private var unseen: TaskList<UploadTask>.Unseen?
     private var waiter: UnsafeContinuation<UploadMachine.Answer?, Never>?
 
     /// `ConcurrencyLimiter.enter` has admitted the upload.
@@ -18,7 +19,7 @@ import Storage
         (self.new, self.session, self.transfers) = (new, session, transfers)
         elapsed = transfers.context.time.clock.stopwatch()
         transfers.memory.take(new.heldBytes)
-        transfers.uploads.add(unseen: id) { [self] in becomeTask() }
+        unseen = transfers.uploads.add(unseen: id) { [self] in becomeTask() }
         transfers.context.log.changes?(TaskChange(snapshot(.running, new.machine.progress)))
     }
 
@@ -30,7 +31,9 @@ import Storage
         let answer = await withTaskCancellationHandler {
             await withUnsafeContinuation { waiter in
                 self.waiter = waiter
-                steps.perform(.sendWhole, by: session, atOnce: true) { [self] in await answered($0) }
+                steps.perform(.sendWhole, by: session, StepFlags(isUnrecorded: true), atOnce: true) { [self] answer in
+                    if !wakes(with: answer) { await answered(answer) }
+                }
             }
         } onCancel: {
             Task { @Loop in wake(nil) }
@@ -41,18 +44,27 @@ import Storage
         return try await task.result()
     }
 
+    /// Passes the answer to the client, if it waits and no request has read the tasks.
+    private func wakes(with answer: UploadMachine.Answer) -> Bool {
+        guard task == nil, waiter != nil else { return false }
+        wake(answer)
+        return true
+    }
+
     private func answered(_ answer: UploadMachine.Answer) async {
-        // The client waits, and no request has read the tasks.
-        if task == nil, waiter != nil { return wake(answer) }
         await (try? seen())?.answered(answer, to: .sendWhole, took: elapsed())
         wake(nil)
     }
 
-    private func wake(_ answer: UploadMachine.Answer?) { exchange(&waiter, with: nil)?.resume(returning: answer) }
+    private func wake(_ answer: UploadMachine.Answer?) {
+        if let waiter = exchange(&waiter, with: nil) { Loop.resume(waiter, returning: answer) }
+    }
 
     private func seen() throws -> UploadTask { try task ?? transfers.uploads.task(id) }
 
     private func becomeTask() -> UploadTask {
+        unseen = nil
+        transfers.tasks.limits.small.becomesTask(id)
         var machine = new.machine
         _ = machine.handle(.requested(.start))
         _ = machine.handle(.admitted)
@@ -69,7 +81,7 @@ import Storage
     private func succeed(_ metadata: ObjectMetadata) -> TaskSnapshot {
         let (metadata, size) = (metadata.bounded, metadata.size)
         let (context, list, limiter) = (transfers.context, transfers.uploads, transfers.tasks.limits.small)
-        limiter.leave(id)
+        limiter.leave()
         transfers.memory.giveBack(new.heldBytes)
         list.metrics.add(size)
         let took = elapsed()
@@ -77,7 +89,7 @@ import Storage
         context.log.info?(
             "upload \(id) succeeded after \(took): \(size) bytes",
             LogFacts(task: id, object: new.record.reference.url, bytes: size, duration: took))
-        list.end(unseen: id) { [record = new.record, strategy = new.strategy, unowned list] in
+        list.end(unseen, id) { [record = new.record, strategy = new.strategy, unowned list] in
             var strategy = strategy
             _ = strategy.complete(metadata)
             let outcome = TaskOutcome.succeeded(metadata)

@@ -10,6 +10,8 @@ typedef csqlite_statement statement;
 
 // Result, name and parameters of each function; the interface has been stable since before SQLite 3.20.
 #define FUNCTIONS(_)                                                                      \
+    _(int, config, (int, ...))                                                            \
+    _(int, file_control, (connection *, const char *, int, void *))                       \
     _(int, open_v2, (const char *, connection **, int, const char *))                     \
     _(int, close_v2, (connection *))                                                      \
     _(int, extended_result_codes, (connection *, int))                                    \
@@ -54,9 +56,14 @@ static const char *const names[] = {"libsqlite3.so.0", NULL};
 
 static char failure[CLIBRARY_REASON_SIZE];
 
+enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5, FILE_DATA_VERSION = 35, CONFIG_MEMSTATUS = 9 };
+#define STATIC ((void (*)(void *))0)
+
 static void load(void) {
 #define FIND(result, name, parameters) {"sqlite3_" #name, (void **)&sqlite.name, NULL},
     clibrary_load(names, (struct clibrary_function[]){FUNCTIONS(FIND){NULL}}, failure);
+    // Counts of memory would take a lock with each allocation. Only the first user in a process can set this.
+    if (failure[0] == 0) sqlite.config(CONFIG_MEMSTATUS, 0);
 }
 
 const char *csqlite_load(void) {
@@ -64,9 +71,6 @@ const char *csqlite_load(void) {
     pthread_once(&once, load);
     return failure[0] == 0 ? NULL : failure;
 }
-
-enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5 };
-#define STATIC ((void (*)(void *))0)
 
 // SQLite itself does not keep the errno of a failed commit.
 static _Thread_local int system_errno;
@@ -89,6 +93,10 @@ int csqlite_get_autocommit(connection *c) { return sqlite.get_autocommit(c); }
 int csqlite_db_readonly(connection *c) { return sqlite.db_readonly(c, "main"); }
 int csqlite_changes(connection *c) { return sqlite.changes(c); }
 int64_t csqlite_last_insert_rowid(connection *c) { return sqlite.last_insert_rowid(c); }
+uint32_t csqlite_data_version(connection *c) {
+    uint32_t version = 0;
+    return sqlite.file_control(c, "main", FILE_DATA_VERSION, &version) == CSQLITE_OK ? version : 0;
+}
 
 int csqlite_extended_errcode(connection *c) { return sqlite.extended_errcode(c); }
 int csqlite_system_errno(void) { return system_errno; }

@@ -43,6 +43,7 @@ extension Database {
             }
             return result
         }
+        commits &+= 1
         committedSize = size
         return result
     }
@@ -89,6 +90,7 @@ extension Database {
     // Some errors, such as a full disk, have already rolled the transaction back. If it can be neither committed nor
     // rolled back, the connection is closed, so that later changes do not become part of it.
     private func undo() {
+        endEra()
         guard !isIdle else { return }
         do { try run("ROLLBACK") } catch { abandon() }
     }

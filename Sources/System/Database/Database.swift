@@ -17,6 +17,9 @@ public final class Database {
     /// At least the size in bytes after the last transaction, possibly before its freed pages were returned; 0 without
     /// a reserve. The file may be smaller.
     var committedSize: Int64 = 0
+    private var endedEras = 0
+    /// The number of transactions of this connection that were committed, modulo 2³².
+    var commits: UInt32 = 0
     /// The most bytes by which the changes of the current transaction have enlarged the file; nil if it is unknown.
     var growth: Int64?
 
@@ -94,9 +97,27 @@ public final class Database {
         return connection.map(csqlite_close) ?? CSQLITE_OK.code
     }
 
-    /// Runs any number of statements without values and without results.
+    /// The time in which only commits of this connection change the rows that its transactions have read. To be read
+    /// within a transaction.
+    public var era: Era {
+        let changes = connection.map(csqlite_data_version) ?? 0
+        return Era(connection: UInt(bitPattern: connection), ended: endedEras, changes: changes &- commits)
+    }
+
+    public struct Era: Equatable, Sendable {
+        fileprivate let connection: UInt
+        fileprivate let ended: Int
+        /// The changes of the file by other connections, plus a constant.
+        fileprivate let changes: UInt32
+    }
+
+    /// Ends the era: this connection changes rows that others keep, or rolls back.
+    public func endEra() { endedEras += 1 }
+
+    /// Runs any number of statements without values and without results. Ends the era, since they may change any row.
     public func execute(_ sql: String) throws(DatabaseError) {
         growth = nil
+        endEra()
         try check(csqlite_exec(try opened(), sql))
     }
 

@@ -24,6 +24,7 @@ public struct Values: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (StaticString, Value)...) { groups = [elements] }
 
     public static func + (one: consuming Values, other: Values) -> Values {
+        one.groups.reserveCapacity(6)
         one.groups += other.groups
         return one
     }

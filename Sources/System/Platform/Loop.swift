@@ -42,6 +42,14 @@ public actor Loop {
         shared.executor.runImmediately { task(work) }
     }
 
+    /// Resumes a task of the loop's `executor` and runs it at once, up to its next wait. Otherwise it would run in the
+    /// next iteration.
+    @Loop public static func resume<Value: Sendable>(
+        _ waiter: UnsafeContinuation<Value, Never>, returning value: Value
+    ) {
+        shared.executor.runImmediately { waiter.resume(returning: value) }
+    }
+
     /// Runs `work` on the loop and blocks this thread until it ends. To be called only on threads that may block.
     public nonisolated static func wait<Success: Sendable, Failure>(
         for work: @escaping @Sendable @Loop () async throws(Failure) -> Success

@@ -32,8 +32,6 @@ final class LoopExecutor: SerialExecutor {
         var queue: [Job] = []
         /// An empty queue, which is filled while the jobs of the other one run.
         var spare: [Job] = []
-        /// Resumes the poller after the jobs of an iteration.
-        var poller: UnsafeContinuation<Void, Never>?
         var nextRetry = ContinuousClock.now
         /// When the poller last returned, in monotonic time; 0 before the first time.
         var began: Int64 = 0
@@ -55,7 +53,6 @@ final class LoopExecutor: SerialExecutor {
         csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
         try startThread("loop", stackSize: 2 << 20) { [self] in
             iteration.bind()
-            Loop.task { await Poller.shared.run() }
             while true { runIteration() }
         }
     }
@@ -85,20 +82,20 @@ final class LoopExecutor: SerialExecutor {
         if wake { csystem_event_set(wakeUp) }
     }
 
-    /// Runs the first job of the task that `start` creates within the current job.
-    func runImmediately<Success>(_ start: () -> Task<Success, Never>) -> Task<Success, Never> {
+    /// Runs the job that `start` enqueues within the current job.
+    func runImmediately<Started>(_ start: () -> Started) -> Started {
         iteration.withState { $0.keepsNextJob = true }
-        let task = start()
-        if let job = iteration.withState({ exchange(&$0.kept, with: nil) }) { run(job.job, prefersLoop: true) }
-        return task
+        let started = start()
+        let kept = iteration.withState { state in
+            // A continuation that is resumed before its task waits enqueues no job.
+            state.keepsNextJob = false
+            return exchange(&state.kept, with: nil)
+        }
+        if let kept { run(kept) }
+        return started
     }
 
     func checkIsolated() { precondition(iteration.isOwned, "not on the loop") }
-
-    /// Returns after the jobs of the next iteration.
-    func jobsOfIteration() async {
-        await withUnsafeContinuation { waiter in iteration.withState { $0.poller = waiter } }
-    }
 
     /// Whether jobs wait for the next iteration.
     var hasJobs: Bool { iteration.withState { !$0.queue.isEmpty } || inbox.withLock { !$0.jobs.isEmpty } }
@@ -122,18 +119,24 @@ final class LoopExecutor: SerialExecutor {
     /// Runs the enqueued jobs, then handles descriptors. Jobs that these enqueue run in the next iteration.
     private func runIteration() {
         collect()
-        iteration.withState { exchange(&$0.poller, with: nil) }?.resume()
         var jobs = iteration.withState { state in exchange(&state.queue, with: exchange(&state.spare, with: [])) }
-        for next in jobs { run(next.job, prefersLoop: next.prefersLoop) }
+        for next in jobs { run(next) }
         jobs.removeAll(keepingCapacity: jobs.capacity < 4096)
         iteration.withState { $0.spare = jobs }
+        Self.poll()
     }
 
-    private func run(_ job: UnownedJob, prefersLoop: Bool) {
-        if prefersLoop {
-            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+    /// Sound: only the loop's thread calls it, between two jobs. A task would pass through the queue in each iteration.
+    private static let poll: @Sendable () -> Void = {
+        let poll: @Loop () -> Void = { Poller.shared.runIteration() }
+        return unsafeBitCast(poll, to: (@Sendable () -> Void).self)
+    }()
+
+    private func run(_ job: Job) {
+        if job.prefersLoop {
+            job.job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
         } else {
-            job.runSynchronously(on: asUnownedSerialExecutor())
+            job.job.runSynchronously(on: asUnownedSerialExecutor())
         }
     }
 

@@ -125,7 +125,8 @@ extension OpenFile {
     /// The status of a file in this directory.
     package func status(of name: String, followingLinks: Bool = false) throws(SystemError) -> FileStatus {
         var status = stat()
-        try check(fstatat(raw, name, &status, followingLinks ? 0 : AT_SYMLINK_NOFOLLOW))
+        // A `String` that is passed directly would be copied.
+        try check(name.withCString { fstatat(raw, $0, &status, followingLinks ? 0 : AT_SYMLINK_NOFOLLOW) })
         return FileStatus(status)
     }
 

@@ -23,15 +23,7 @@ final class Poller {
 
     func remove(_ tag: UInt64) { watchers[tag] = nil }
 
-    /// Runs all iterations in one task.
-    func run() async {
-        while true {
-            await Loop.shared.executor.jobsOfIteration()
-            runIteration()
-        }
-    }
-
-    private func runIteration() {
+    func runIteration() {
         runScheduledWork()
         checkConditions()
         let count = Loop.shared.executor.poll(into: &ready)

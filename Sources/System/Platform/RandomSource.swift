@@ -33,9 +33,19 @@ public struct RandomSource: Sendable {
 
     /// The number at the end of a UUID that was made with one; nil for any other text.
     public static func number(inUUID text: String) -> Int64? {
-        let text = text.utf8
-        guard text.count == 36, text.dropFirst(14).first == UInt8(ascii: "8") else { return nil }
-        return Int64(String(Substring(text.suffix(12))), radix: 16)
+        var text = text
+        return text.withUTF8 { text in
+            guard text.count == 36, text[14] == UInt8(ascii: "8") else { return nil }
+            var number: Int64 = 0
+            for digit in text[24...] {
+                switch digit {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | Int64(digit - UInt8(ascii: "0"))
+                case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | Int64(digit - UInt8(ascii: "a") + 10)
+                default: return nil
+                }
+            }
+            return number
+        }
     }
 
     private static let numberBits: UInt64 = 1 << 48 - 1
@@ -43,17 +53,22 @@ public struct RandomSource: Sendable {
     static func uuid(_ high: UInt64, _ low: UInt64, version: UInt64 = 4) -> String {
         let (high, low) = (high & ~0xF000 | version << 12, low & ~(0b11 << 62) | 0b10 << 62)
         return String(unsafeUninitializedCapacity: 36) { text in
-            var count = 0
-            for digit in 0..<32 {
-                if [8, 12, 16, 20].contains(digit) {
-                    text[count] = UInt8(ascii: "-")
-                    count += 1
+            func write(_ number: UInt64, before end: Int, digits: Int) {
+                var (rest, place) = (number, end)
+                while place > end - digits {
+                    place -= 1
+                    let value = UInt8(truncatingIfNeeded: rest & 0xF)
+                    text[place] = value &+ UInt8(ascii: "0") &+ (value > 9 ? 39 : 0)
+                    rest >>= 4
                 }
-                let value = UInt8(truncatingIfNeeded: (digit < 16 ? high : low) >> UInt64(60 - digit % 16 * 4)) & 0xF
-                text[count] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
-                count += 1
             }
-            return count
+            write(high >> 32, before: 8, digits: 8)
+            write(high >> 16, before: 13, digits: 4)
+            write(high, before: 18, digits: 4)
+            write(low >> 48, before: 23, digits: 4)
+            write(low, before: 36, digits: 12)
+            for place in [8, 13, 18, 23] { text[place] = UInt8(ascii: "-") }
+            return 36
         }
     }
 }

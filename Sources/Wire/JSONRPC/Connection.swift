@@ -62,7 +62,7 @@ public final class Connection<Context: MethodContext>: Peer, RequestOwner {
     let threads: DecodingThreads
     var intake: Intake
     var pending: PendingRequests
-    var outlet: Outlet
+    let outlet: Outlet
     var phase = ConnectionPhase.open
     /// The peer has hung up; requests that it has sent before still begin.
     private(set) var peerIsGone = false

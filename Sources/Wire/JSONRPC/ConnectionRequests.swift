@@ -146,12 +146,8 @@ extension Connection {
 
     func takeWaitingPlace(_ number: Int) -> Bool { pending.takeWaitingPlace(number) }
 
-    func change(_ number: Int, _ change: (inout PendingRequest) -> Void) {
-        guard var request = pending[number] else { return }
-        let wasActive = request.isActive
-        change(&request)
-        pending[number] = request
-        if request.isActive != wasActive { scheduleFlush() }
+    func change(_ number: Int, _ change: (PendingRequest) -> Void) {
+        if pending.change(number, change) { scheduleFlush() }
     }
 }
 

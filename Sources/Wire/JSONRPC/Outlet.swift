@@ -8,7 +8,7 @@ typealias Outcome = Result<ResultPayload, RPCError>
 /// The output of one connection: the bytes that its peer has not read, and their share of the memory of all
 /// connections.
 @Loop
-struct Outlet {
+final class Outlet {
     private(set) var outbox: Outbox
     let memory: QuotaShare
     private let limits: ConnectionLimits
@@ -37,7 +37,7 @@ struct Outlet {
 
     // MARK: - Messages
 
-    mutating func notify(
+    func notify(
         _ method: String, _ params: some JSONWritable, _ delivery: DeliveryPolicy, _ style: Framing.Style
     ) {
         func write(_ params: some JSONWritable, to buffer: inout [UInt8]) {
@@ -64,10 +64,10 @@ struct Outlet {
         }
     }
 
-    mutating func put(_ message: JSON, _ style: Framing.Style) { put(style) { message.write(to: &$0) } }
+    func put(_ message: JSON, _ style: Framing.Style) { put(style) { message.write(to: &$0) } }
 
     /// Writes a reply, and returns its size.
-    mutating func reply(_ id: RequestID, _ outcome: Outcome, _ style: Framing.Style) -> Int {
+    func reply(_ id: RequestID, _ outcome: Outcome, _ style: Framing.Style) -> Int {
         let unsent = outbox.unsent
         if Self.isLarge(id, outcome) {
             var message = SegmentedBytes()
@@ -80,19 +80,19 @@ struct Outlet {
     }
 
     /// Adds a reply to a batch, and returns its size.
-    mutating func reply(_ id: RequestID, _ outcome: Outcome, in batch: Batch) -> Int {
+    func reply(_ id: RequestID, _ outcome: Outcome, in batch: Batch) -> Int {
         let size = batch.size
         batch.add { Self.write(id, outcome, to: &$0) }
         batchedBytes += batch.size - size
         return batch.size - size
     }
 
-    mutating func put(_ batch: Batch, _ style: Framing.Style) {
+    func put(_ batch: Batch, _ style: Framing.Style) {
         batchedBytes -= batch.size
         if let replies = batch.takeReplies() { put(replies, style) }
     }
 
-    private mutating func put(_ style: Framing.Style, _ payload: (inout [UInt8]) -> Void) {
+    private func put(_ style: Framing.Style, _ payload: (inout [UInt8]) -> Void) {
         let trace = trace
         outbox.put { buffer in
             style.wrap(into: &buffer) { message in
@@ -103,7 +103,7 @@ struct Outlet {
         }
     }
 
-    private mutating func put(_ message: SegmentedBytes, _ style: Framing.Style) {
+    private func put(_ message: SegmentedBytes, _ style: Framing.Style) {
         if let trace { message.joined.withUnsafeBytes { trace(.service, $0) } }
         outbox.put(style.wrapped(message))
     }
@@ -151,7 +151,7 @@ struct Outlet {
     var isWorthWriting: Bool { outbox.unsent >= Self.bytesWorthWriting }
 
     /// Offers bytes to the stream.
-    mutating func flush(to stream: ByteStream) throws {
+    func flush(to stream: ByteStream) throws {
         try outbox.flush(atMost: Self.bytesAtOnce) { bytes in try stream.write(bytes) }
     }
 
@@ -203,7 +203,7 @@ struct Outlet {
 
     /// Called when other connections wait for the memory of unread output. Returns why the peer is disconnected; nil
     /// for a peer that reads.
-    mutating func revoked() -> String? {
+    func revoked() -> String? {
         guard outbox.isBlocked, outbox.unsent >= QuotaShare.least else { return nil }
         overrun = "read little of \(outbox.unsent) bytes while others waited for memory (--max-total-unread-bytes)"
         return overrun

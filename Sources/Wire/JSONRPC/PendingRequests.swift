@@ -28,10 +28,14 @@ struct AdmissionControl: Equatable {
         bytes += request.bytes
     }
 
-    /// Counts a request in its new state.
-    mutating func change(_ old: PendingRequest, to new: PendingRequest) {
-        active += (new.isActive ? 1 : 0) - (old.isActive ? 1 : 0)
-        if !new.countsBytes, old.countsBytes { bytes -= old.bytes }
+    /// Counts a request in its new state. Returns whether it has begun or ceased to be active.
+    @discardableResult
+    mutating func change(_ request: PendingRequest, _ change: (PendingRequest) -> Void) -> Bool {
+        let (wasActive, countedBytes) = (request.isActive, request.countsBytes)
+        change(request)
+        active += (request.isActive ? 1 : 0) - (wasActive ? 1 : 0)
+        if countedBytes, !request.countsBytes { bytes -= request.bytes }
+        return request.isActive != wasActive
     }
 
     /// Reserves a place to wait for a task. Returns false at the limit of such places.
@@ -50,8 +54,8 @@ struct AdmissionControl: Equatable {
 }
 
 /// A request that has not been answered, or a notification that is still being handled.
-struct PendingRequest {
-    var id: RequestID?
+final class PendingRequest {
+    let id: RequestID?
     let bytes: Int
     /// The request only waits for a task.
     var isWaiting = false
@@ -104,22 +108,20 @@ struct PendingRequests {
         return lastNumber
     }
 
-    /// Nil for a request that has ended. Setting it updates the counts.
-    subscript(number: Int) -> PendingRequest? {
-        get { requests[number] }
-        set {
-            guard let old = requests[number], let newValue else { return }
-            requests[number] = newValue
-            admission.change(old, to: newValue)
-        }
+    /// Nil for a request that has ended.
+    subscript(number: Int) -> PendingRequest? { requests[number] }
+
+    /// Changes what the counts depend on. Returns whether the request has begun or ceased to be active.
+    mutating func change(_ number: Int, _ change: (PendingRequest) -> Void) -> Bool {
+        guard let request = requests[number] else { return false }
+        return admission.change(request, change)
     }
 
     /// Reserves a place to wait for a task. Returns false at the limit of such places.
     mutating func takeWaitingPlace(_ number: Int) -> Bool {
-        guard requests[number]?.hasWaitingPlace == false else { return true }
-        guard admission.takeWaitingPlace() else { return false }
-        requests[number]?.hasWaitingPlace = true
-        return true
+        guard let request = requests[number], !request.hasWaitingPlace else { return true }
+        request.hasWaitingPlace = admission.takeWaitingPlace()
+        return request.hasWaitingPlace
     }
 
     mutating func end(_ number: Int) -> PendingRequest? {

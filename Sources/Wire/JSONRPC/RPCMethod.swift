@@ -167,7 +167,7 @@ protocol RequestOwner: AnyObject, Sendable {
     /// Reserves a place to wait for a task. Returns false at the limit of such places.
     func takeWaitingPlace(_ number: Int) -> Bool
     func beginWaiting(_ number: Int, keepsBytes: Bool)
-    func change(_ number: Int, _ change: (inout PendingRequest) -> Void)
+    func change(_ number: Int, _ change: (PendingRequest) -> Void)
     func awaitRoom(for number: Int, expecting bytes: Int, in batch: Batch?) async throws
     func takeRoom(for number: Int, expecting bytes: Int, in batch: Batch?) -> Bool
 }

@@ -139,12 +139,17 @@ extension JSONWriter {
     private mutating func key(_ name: StaticString) {
         let count = name.utf8CodeUnitCount
         if count + 4 > page.count - filled { flush() }
-        separate()
-        append(UInt8(ascii: "\""))
-        filled = page[filled...].update(
-            fromContentsOf: UnsafeBufferPointer(start: name.utf8Start, count: count))
-        append(UInt8(ascii: "\""))
-        append(UInt8(ascii: ":"))
+        guard let start = page.baseAddress, count + 4 <= page.count else { return }
+        if needsComma {
+            start[filled] = UInt8(ascii: ",")
+            filled += 1
+        }
+        needsComma = true
+        start[filled] = UInt8(ascii: "\"")
+        (start + filled + 1).update(from: name.utf8Start, count: count)
+        start[filled + count + 1] = UInt8(ascii: "\"")
+        start[filled + count + 2] = UInt8(ascii: ":")
+        filled += count + 3
     }
 
     public mutating func member(named name: String, _ value: some JSONWritable) {
@@ -215,7 +220,12 @@ extension Double: JSONWritable {
     /// Writes the shortest literal that reads back as the number; null if it is not finite, since JSON has no such
     /// numbers.
     public func write(to json: inout JSONWriter) {
-        if isFinite { json.verbatim(description) } else { json.null() }
+        switch self {
+        // Most numbers with fractions are of tasks that have not begun or have ended.
+        case 1: json.verbatim("1.0" as StaticString)
+        case 0 where sign == .plus: json.verbatim("0.0" as StaticString)
+        default: if isFinite { json.verbatim(description) } else { json.null() }
+        }
     }
 }
 

@@ -68,6 +68,31 @@ import Testing
         #expect(later > next)
     }
 
+    @Test func `A bucket whose creation was rolled back is created again, and a change of it is seen`() async throws {
+        struct Failure: Error {}
+        let (bucket, now) = (LastBucket(), Timestamp(microseconds: Self.now))
+        _ = try? await place.backend.store.write { database in
+            _ = try bucket.row("new", at: now, in: database)
+            throw Failure()
+        }
+        let ids = try await place.backend.store.write { database in
+            let ids = try [bucket.row("new", at: now, in: database).id, bucket.row("new", at: now, in: database).id]
+            return try ids + [database.bucket(named: "new") ?? 0]
+        }
+        #expect(Set(ids).count == 1)
+        _ = try await place.backend.changeBucket("new", if: Preconditions()) { bucket throws(StorageError) in
+            bucket.defaults.storageClass = .archive
+        }
+        let defaults = try await place.backend.store.write { try bucket.row("new", at: now, in: $0).defaults }
+        #expect(defaults?.storageClass == .archive)
+        #expect(try await place.backend.removeBucket("new", if: Preconditions()))
+        let isRemade = try await place.backend.store.write { database in
+            let id = try bucket.row("new", at: now, in: database).id
+            return try database.bucket(named: "new") == id
+        }
+        #expect(isRemade)
+    }
+
     @Test
     func
         `An object is newer than a task that was recorded before it, although the counter was ahead`()

@@ -67,7 +67,8 @@ import Testing
             var download = try download()
             download.began = Beginning(now.advanced(by: .seconds(-3600)))
             let session = place.backend.beginDownload(download)
-            guard case .superseded(let error) = await session.perform(.fetch, StepContext(replacesNewer: false)) else {
+            let restored = StepContext(StepFlags(replacesNewer: false))
+            guard case .superseded(let error) = await session.perform(.fetch, restored) else {
                 return #expect(Bool(false), "\(type)")
             }
             #expect(error.message == StorageError.newerFile(at: target).message && error.file == target)
@@ -77,7 +78,7 @@ import Testing
             _ = try scratch.file("file", newer)
             download.began = Beginning(now.advanced(by: .seconds(3600)))
             let other = place.backend.beginDownload(download)
-            guard case .completed = await other.perform(.fetch, StepContext(replacesNewer: false)) else {
+            guard case .completed = await other.perform(.fetch, restored) else {
                 return #expect(Bool(false), "\(type)")
             }
             #expect(try contentsOf(target) == bytes)

@@ -73,6 +73,19 @@ import Testing
         #expect(one != other && !one.isMet(by: other))
     }
 
+    @Test func `Values of content properties have no order, and an object of JSON`() throws {
+        var values: ContentValues<String> = [.contentType: "a/b", .cacheControl: "x", .contentType: "c/d"]
+        #expect(values == [.cacheControl: "x", .contentType: "c/d"] && values.count == 2)
+        #expect(values != [.cacheControl: "x"] && values != [.cacheControl: "x", .contentLanguage: "c/d"])
+        #expect(values.filter { $0.value != "x" } == [.contentType: "c/d"])
+        #expect(values.mapValues(\.count) == [.contentType: 3, .cacheControl: 1])
+        let text = try values.text
+        #expect(try ContentValues<String>(text: text) == values && text.hasPrefix("{"))
+        values[.cacheControl] = nil
+        values[.contentLanguage] = nil
+        #expect(values == [.contentType: "c/d"] && values[.cacheControl] == nil)
+    }
+
     @Test(arguments: [(8191, true), (8192, true), (8193, false)])
     func `Custom metadata holds at most 8 KiB of keys and values`(bytes: Int, fits: Bool) throws {
         for value in ["x", "é", "😀"] {

@@ -95,6 +95,22 @@ import Testing
         }
     }
 
+    @Test func `An era outlives own commits, and ends with a rollback or another connection's commit`() throws {
+        let other = try scratch.open()
+        func era() throws -> Database.Era { try database.transaction { database.era } }
+        let first = try era()
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        #expect(try count(other) == 1 && era() == first)
+        #expect(throws: Refusal.self) { try database.transaction { throw Refusal() } }
+        let second = try era()
+        #expect(second != first)
+        try other.transaction { try other.run("INSERT INTO t VALUES (2)") }
+        let third = try era()
+        #expect(third != second)
+        database.endEra()
+        #expect(try era() != third)
+    }
+
     @Test func `A nested transaction throws, and the outer one can still commit`() throws {
         try database.transaction {
             try database.run("INSERT INTO t VALUES (1)")

@@ -6,6 +6,7 @@ import Testing
 @Suite(.watchdog(minutes: 10)) struct LoopTests {
     @Loop private final class Log {
         var entries: [Int] = []
+        var waiter: UnsafeContinuation<Int, Never>?
         nonisolated init() {}
         func add(_ entry: Int) { entries.append(entry) }
     }
@@ -47,6 +48,27 @@ import Testing
         }
         for task in tasks { await task.value }
         #expect(log.entries == Array(0..<200))
+    }
+
+    @Test @Loop func `A task that waits is resumed within the current job, and jobs after it keep their order`() async {
+        let log = Log()
+        let waiting = Loop.immediateTask {
+            log.add(await withUnsafeContinuation { log.waiter = $0 })
+            await Loop.nextIteration()
+            log.add(4)
+        }
+        let later = Task { log.add(3) }
+        if let waiter = log.waiter { Loop.resume(waiter, returning: 1) }
+        log.add(2)
+        for task in [waiting, later] { await task.value }
+        #expect(log.entries == [1, 2, 3, 4])
+    }
+
+    @Test @Loop func `A task can be resumed before it waits, and the next job is not lost`() async {
+        let log = Log()
+        log.add(await withUnsafeContinuation { Loop.resume($0, returning: 1) })
+        await Task { log.add(2) }.value
+        #expect(log.entries == [1, 2])
     }
 
     @Test @Loop func `Work at the end of an iteration runs once, after the job, and may add more`()

@@ -14,6 +14,7 @@ extension TaskOutcome {
 
 extension ObjectMetadata {
     package var bounded: ObjectMetadata {
+        if settable.isBounded, checksums.md5.map({ $0.count == 16 }) ?? true { return self }
         var bounded = self
         bounded.settable = settable.bounded
         if let md5 = checksums.md5, md5.count != 16 { bounded.checksums.md5 = nil }
@@ -22,6 +23,10 @@ extension ObjectMetadata {
 }
 
 extension SettableMetadata {
+    fileprivate var isBounded: Bool {
+        content.allSatisfy { $0.value.utf8.count <= ContentProperty.maxBytes } && customBytes <= Self.maxCustomBytes
+    }
+
     /// The metadata without properties and custom metadata that exceed an object's limits.
     public var bounded: SettableMetadata {
         var bounded = self

@@ -18,7 +18,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: ControlledMachine {
         /// The step is being aborted; the next transition happens when it has ended.
         case stopping(Step, then: Intent)
         /// The last step failed; the task retries after this delay.
-        case resting(Retry, for: Duration)
+        indirect case resting(Retry, for: Duration)
         case paused
         case ended(Outcome)
     }
@@ -34,7 +34,7 @@ public struct TaskMachine<Strategy: TransferStrategy>: ControlledMachine {
     private(set) var strategy: Strategy
     private var retryBudget: RetryBudget
     /// Why the task was paused without a request of a client.
-    public private(set) var pauseReason: StorageError?
+    @Boxed public private(set) var pauseReason: StorageError? = nil
     /// When the step in flight last made progress, measured from its start.
     private var lastProgress = Duration.zero
 

@@ -14,9 +14,9 @@ public struct TaskRecord: Equatable, Sendable {
     public var md5Hash: String?
     public var stage: Stage
     /// The request with which a failed task runs again; nil for any other task, and if that is not possible.
-    public var retryRequest: RetryRequest?
+    @Boxed public var retryRequest: RetryRequest? = nil
     /// The request of a copy; nil for any other task.
-    public var copy: CopyRequest?
+    @Boxed public var copy: CopyRequest? = nil
     /// The origin of a task that has ended.
     public var originOfEnded: TaskRequest.Origin?
     /// The id of the task over a folder that this task belongs to. Clients do not see such a task.

@@ -7,6 +7,20 @@ public enum Status: String, CaseIterable, Sendable {
 public enum TaskState: String, CaseIterable, Sendable {
     case queued, running, paused, success, failed, cancelled
 
+    /// Hashes one byte: the default would hash the name.
+    public func hash(into hasher: inout Hasher) {
+        let number: UInt8 =
+            switch self {
+            case .queued: 0
+            case .running: 1
+            case .paused: 2
+            case .success: 3
+            case .failed: 4
+            case .cancelled: 5
+            }
+        hasher.combine(number)
+    }
+
     public var isFinished: Bool { self == .success || self == .failed || self == .cancelled }
 
     /// Whether a new observer of this status gets an event at once.
@@ -80,9 +94,9 @@ public struct TaskSnapshot: TaskResult {
     public var reference: Reference
     /// Nil for a download or a copy until its success.
     public var metadata: Metadata?
-    public var error: StorageError?
+    @Boxed public var error: StorageError? = nil
     /// The pending retry after a failure.
-    public var retry: Retry?
+    @Boxed public var retry: Retry? = nil
     /// The endpoint of the task, if it is another than the service's.
     public var endpoint: String?
     /// The source or the target of the bytes, if it is neither a file nor memory.
@@ -90,7 +104,7 @@ public struct TaskSnapshot: TaskResult {
     /// The offset of a stream's next byte; nil for any other task, and once the task has ended.
     public var offset: Int64?
     /// The request of a copy; nil for any other task.
-    public var copy: CopyRequest?
+    @Boxed public var copy: CopyRequest? = nil
     /// The key that the client has given the task.
     public var key: String?
 

@@ -85,10 +85,7 @@ struct PutData: PutMethod {
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         guard start.isAwaited else { return try await begin(in: request) }
         try check()
-        let context = request.context
-        return try await start.untilEnd(in: request) { begun in
-            try await context.transfers.uploadAwaited(put.request(.data(data), for: context.client), begun: begun)
-        }
+        return try await start.untilEnd(of: put.request(.data(data), for: request.context.client), in: request)
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {
@@ -124,10 +121,7 @@ struct PutFile: PutMethod {
     func run(in request: Request<ConnectionContext>) async throws -> Started<UploadTask> {
         guard start.isAwaited, key == nil else { return try await begin(in: request) }
         try check()
-        let context = request.context
-        return try await start.untilEnd(in: request) { begun in
-            try await context.transfers.uploadAwaited(put.request(.file(file), for: context.client), begun: begun)
-        }
+        return try await start.untilEnd(of: put.request(.file(file), for: request.context.client), in: request)
     }
 
     func upload(_ transfers: Transfers, for client: TransferClient) async throws -> RequestedTask<UploadTask> {

@@ -40,7 +40,8 @@ struct StartOptions: Sendable {
     ) async throws -> Started<Controlled> {
         let context = request.context
         if wait { try request.checkWait() }
-        let observers = Array(zip(observe, try context.observers.newHandles(observe.count)))
+        let handles = try context.observers.newHandles(observe.count)
+        let observers = zip(observe, handles).map { (status, handle) in (status, handle: handle) }
         let requested: RequestedTask<Controlled>
         do {
             requested = try await make()
@@ -60,15 +61,14 @@ struct StartOptions: Sendable {
         return Started(requested, snapshot: end, observers: observers, hasBegun: true)
     }
 
-    /// Returns the outcome of a task whose client waits for its end. Calls `upload` if the wait is within the limit.
+    /// Returns the outcome of an upload whose client waits for its end. Begins it if the wait is within the limit.
     @Loop func untilEnd(
-        in request: Request<ConnectionContext>,
-        _ upload: @Loop (_ begun: @Loop (String) -> Void) async throws -> TaskSnapshot
+        of upload: UploadRequest, in request: Request<ConnectionContext>
     ) async throws -> Started<UploadTask> {
         try request.checkWait()
         var task: String?
         do {
-            let end = try await upload { id in
+            let end = try await request.context.transfers.uploadAwaited(upload) { id in
                 task = id
                 request.context.hasBegunTasks = true
                 request.beginWaiting()

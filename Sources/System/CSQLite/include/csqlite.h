@@ -49,6 +49,8 @@ int csqlite_get_autocommit(csqlite_connection *);
 int csqlite_db_readonly(csqlite_connection *);
 int csqlite_changes(csqlite_connection *);
 int64_t csqlite_last_insert_rowid(csqlite_connection *);
+/// Grows with each commit of this connection, and in a transaction before which another connection has changed the file.
+uint32_t csqlite_data_version(csqlite_connection *);
 
 int csqlite_extended_errcode(csqlite_connection *);
 /// The errno that the last open, exec, prepare, step or reset of this thread has left; 0 if none of its system calls
