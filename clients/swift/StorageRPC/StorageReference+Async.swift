@@ -4,7 +4,7 @@ import Foundation
 ///
 /// `onProgress` runs on the `callbackQueue`, and the function returns after the last call of it.
 extension StorageReference {
-    /// Asks for a URL from which anybody can download the object.
+    /// Asks for a URL that downloads the object without credentials.
     public func downloadURL() async throws -> URL {
         try Self.url(await storage.ask(StorageCalls.ReferenceDownloadURL(reference: path.wire)).url)
     }

@@ -2,7 +2,7 @@ import Foundation
 
 /// The calls with a `Result` in place of a value and an error.
 extension StorageReference {
-    /// Asks for a URL from which anybody can download the object.
+    /// Asks for a URL that downloads the object without credentials.
     public func downloadURL(completion: @escaping (Result<URL, any Error>) -> Void) {
         downloadURL(completion: either(completion))
     }

@@ -93,7 +93,7 @@ open class StorageReference: NSObject, @unchecked Sendable {
 
     // MARK: Calls
 
-    /// Asks for a URL from which anybody can download the object.
+    /// Asks for a URL that downloads the object without credentials.
     open func downloadURL(completion: @escaping ((_: URL?, _: (any Error)?) -> Void)) {
         send(StorageCalls.ReferenceDownloadURL(reference: path.wire), completion) { try Self.url($0.url) }
     }
