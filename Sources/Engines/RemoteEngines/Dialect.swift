@@ -169,6 +169,9 @@ protocol PartDialect: Sendable {
     func errorOfCompletion(in response: HTTPResponse) throws(GarbledAnswer) -> HTTPResponse?
     /// Whether the refusal of `complete` says that it has not stored the object and never will.
     func isFinal(_ response: HTTPResponse) -> Bool
+    /// Whether the final refusal of `complete` says that the server has not begun to carry it out, so that the session may
+    /// be cancelled.
+    func changesNothing(_ response: HTTPResponse) -> Bool
 }
 
 /// One page of the parts that a session has received, by number.

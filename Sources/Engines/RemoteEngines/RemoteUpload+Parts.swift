@@ -257,7 +257,7 @@ struct PartsBookmark: Codable, Equatable {
             parts.isCompleting = false
             destination.fate.handle(.begunAnew)
             self.session = nil
-            if !response.isAboutEndedSession { backend.cancel(session, upload) }
+            if dialect.changesNothing(response) { backend.cancel(session, upload) }
         }
         return .forgotten(refusal)
     }

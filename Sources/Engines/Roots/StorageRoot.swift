@@ -233,7 +233,11 @@ package final class StorageRoot: Sendable {
     /// Whether nothing is stored at the path, because there is no directory, or an empty one. Throws for a directory with
     /// other files and without a root.
     package static func isVacant(_ path: String) throws(OpenError) -> Bool {
-        guard let directory = try? OpenFile(path, .directory) else { return !FileSystem.exists(path) }
+        let directory: OpenFile
+        do throws(SystemError) { directory = try OpenFile(path, .directory) } catch {
+            if error == .notFound { return true }
+            throw OpenError(path, error.reason)
+        }
         // A process that has taken the root has written its id. One that was killed before has left known names only.
         let lock = try? OpenFile("lock", [.noLink, .noWaiting], in: directory)
         let id = lock.flatMap { try? $0.readAll(atMost: 1) } ?? []

@@ -216,7 +216,8 @@ extension Database {
         var unknown: Set<String> = []
         for (path, object) in objects {
             let sql = """
-                UPDATE items SET generation = :generation, theirSize = :theirSize, md5 = :md5, crc32c = :crc32c
+                UPDATE items SET theirSize = :theirSize, md5 = :md5, crc32c = :crc32c,
+                generation = CASE action WHEN 'delete' THEN coalesce(:generation, generation) ELSE :generation END
                 WHERE path = :path
                 """
             guard try run(sql, .object(object) + ["path": .path(path)]) == 0 else { continue }

@@ -17,6 +17,8 @@ typedef csqlite_statement statement;
     _(int, extended_result_codes, (connection *, int))                                    \
     _(int, busy_timeout, (connection *, int))                                             \
     _(int, exec, (connection *, const char *, void *, void *, char **))                   \
+    _(void *, wal_hook, (connection *, int (*)(void *, connection *, const char *, int), void *)) \
+    _(int, wal_checkpoint_v2, (connection *, const char *, int, int *, int *))            \
     _(int, get_autocommit, (connection *))                                                \
     _(int, db_readonly, (connection *, const char *))                                     \
     _(int, changes, (connection *))                                                       \
@@ -56,7 +58,7 @@ static const char *const names[] = {"libsqlite3.so.0", NULL};
 
 static char failure[CLIBRARY_REASON_SIZE];
 
-enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5, FILE_DATA_VERSION = 35, CONFIG_MEMSTATUS = 9 };
+enum { OPEN_READWRITE = 2, OPEN_CREATE = 4, OPEN_NOMUTEX = 0x8000, OPEN_NOFOLLOW = 0x01000000, PREPARE_PERSISTENT = 1, UTF8 = 1, STATUS_REPREPARE = 5, FILE_DATA_VERSION = 35, CONFIG_MEMSTATUS = 9, CHECKPOINT_PASSIVE = 0 };
 #define STATIC ((void (*)(void *))0)
 
 static void load(void) {
@@ -85,6 +87,16 @@ int csqlite_open(const char *path, connection **out) {
         NOTING(sqlite.open_v2(path, out, OPEN_READWRITE | OPEN_CREATE | OPEN_NOMUTEX | OPEN_NOFOLLOW, NULL));
     return code != CSQLITE_OK ? code : sqlite.extended_result_codes(*out, 1);
 }
+
+// As SQLite's own hook, which drops the error of a checkpoint.
+static int after_commit(void *failure, connection *c, const char *name, int pages) {
+    if (pages < 1000) return CSQLITE_OK;
+    const int code = sqlite.wal_checkpoint_v2(c, name, CHECKPOINT_PASSIVE, NULL, NULL);
+    if (code != CSQLITE_OK && code != CSQLITE_BUSY) *(int32_t *)failure = code;
+    return CSQLITE_OK;
+}
+
+void csqlite_note_checkpoints(connection *c, int32_t *failure) { sqlite.wal_hook(c, after_commit, failure); }
 
 int csqlite_close(connection *c) { return sqlite.close_v2(c); }
 int csqlite_busy_timeout(connection *c, int milliseconds) { return sqlite.busy_timeout(c, milliseconds); }

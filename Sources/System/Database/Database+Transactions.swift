@@ -9,16 +9,17 @@ extension Database {
     /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
+        if hasFormerLog {
+            hasFormerLog = false
+            try? replaceLog()
+        }
         if isLogDoubtful { try replaceLog() }
         do {
             result = try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
-            try execute("PRAGMA wal_checkpoint(RESTART)")
+            if isLogDoubtful { try replaceLog() } else { try execute("PRAGMA wal_checkpoint(RESTART)") }
             result = try write(mayUseReserve, body)
-        } catch let error as DatabaseError where error.isIO && hasLog {
-            isLogDoubtful = true
-            throw error
         }
         giveBack(freesRoom: mayUseReserve)
         return result
@@ -53,11 +54,19 @@ extension Database {
     /// After a failed sync, systems count bytes as written that they have not written. A later sync of the log would then
     /// succeed, and a crash would lose earlier transactions of the log, and with them all later ones.
     private func replaceLog() throws {
-        let isDone = try first("PRAGMA wal_checkpoint(RESTART)") { row in try row.integer("busy") == 0 }
+        let isDone = try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } }
         guard isDone == true else {
             throw DatabaseError(CSQLITE_BUSY, "the log is in use by another connection", path: path)
         }
         isLogDoubtful = false
+    }
+
+    /// Notes whether the system has failed to write or sync while `body` has run.
+    @discardableResult private func noting<T>(_ body: () throws -> T) throws -> T {
+        do { return try body() } catch {
+            if hasLog, (error as? DatabaseError)?.isFailedWrite == true { isLogDoubtful = true }
+            throw error
+        }
     }
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
@@ -67,7 +76,7 @@ extension Database {
             // A commit returns freed pages, but while there is room, the size before the commit is precise enough.
             if freesRoom || !reserve.isWhole(for: committedSize) { committedSize = try size }
             guard reserve.refill(committedSize) else { return }
-            try execute("PRAGMA wal_checkpoint(PASSIVE)")
+            try noting { try execute("PRAGMA wal_checkpoint(PASSIVE)") }
             _ = reserve.refill(try size)
         } catch {
             // The transaction is committed; only the refill has failed.
@@ -79,7 +88,11 @@ extension Database {
         try run(begin)
         do {
             let result = try body()
-            try run("COMMIT")
+            try noting { try run("COMMIT") }
+            if checkpointFailure.pointee != 0 {
+                if DatabaseError.isFailedWrite(checkpointFailure.pointee) { isLogDoubtful = true }
+                checkpointFailure.pointee = 0
+            }
             return result
         } catch {
             undo()

@@ -12,8 +12,12 @@ public final class Database {
     private(set) var reserve: Reserve?
     private var pageSize: Int64 = 0
     private(set) var hasLog = false
-    /// The system has failed to write or sync the log, and the log may lack transactions after a crash.
+    /// The system has failed to write or sync the log, which may lack transactions after a crash.
     var isLogDoubtful = false
+    /// The log is of an ended process, in which a sync may have failed.
+    var hasFormerLog = false
+    /// The result of the last failed checkpoint after a commit; 0 if none has failed.
+    let checkpointFailure = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// At least the size in bytes after the last transaction, possibly before its freed pages were returned; 0 without
     /// a reserve. The file may be smaller.
     var committedSize: Int64 = 0
@@ -40,6 +44,7 @@ public final class Database {
         commits: CommitSync = .full
     ) throws(DatabaseError) {
         self.path = path
+        checkpointFailure.initialize(to: 0)
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
@@ -69,7 +74,10 @@ public final class Database {
         }
     }
 
-    deinit { abandon() }
+    deinit {
+        abandon()
+        checkpointFailure.deallocate()
+    }
 
     /// Closes the file and rolls back an open transaction. Later calls throw, except `close()`.
     public func close() throws(DatabaseError) {
@@ -167,8 +175,10 @@ public final class Database {
         // Without support for a write-ahead log SQLite keeps its slower, equally safe rollback journal. A file without
         // syncs gets no log: once closed, it must be complete in itself.
         hasLog = commits != .none
+        hasFormerLog = hasLog && (try? FileStatus(ofPath: path + "-wal").size) ?? 0 > 0
         try execute(
             "PRAGMA journal_mode = \(hasLog ? "WAL" : "MEMORY"); PRAGMA journal_size_limit = \(Self.keptLogBytes)")
+        if hasLog { csqlite_note_checkpoints(try opened(), checkpointFailure) }
         if isNew { try execute("PRAGMA application_id = \(applicationID)") }
     }
 

@@ -38,6 +38,13 @@ public struct DatabaseError: Error, Sendable, Equatable, CustomStringConvertible
     public var isReadOnly: Bool { code == CSQLITE_READONLY.code }
     /// The system failed to open, read, write or sync the file.
     public var isIO: Bool { code == CSQLITE_IOERR.code || code == CSQLITE_CANTOPEN.code }
+    /// The system failed to write or sync the file.
+    var isFailedWrite: Bool { Self.isFailedWrite(extendedCode) }
+
+    static func isFailedWrite(_ extendedCode: Int32) -> Bool {
+        let (read, shortRead) = (CSQLITE_IOERR.code | 1 << 8, CSQLITE_IOERR.code | 2 << 8)
+        return extendedCode & 0xFF == CSQLITE_IOERR.code && extendedCode != read && extendedCode != shortRead
+    }
 }
 
 extension DatabaseError {

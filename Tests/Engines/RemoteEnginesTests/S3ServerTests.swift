@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `A write waits no longer than its own retry time for an earlier one`() async throws {
-        let (held, place) = (Signal(), try S3Fixture(fixture, clock: HurriedClock(), largestCopy: 5 << 30))
+        let held = Signal()
         defer { held.fire() }
         try await place.backend.put([1], at: "a")
         fixture.faults = [.init(.first(.multipart), .stall(until: held))]

@@ -62,6 +62,22 @@ import Testing
         #expect(try count(scratch.open("b")) == 1)
     }
 
+    @Test(arguments: [(10 | 4 << 8, true), (10 | 1 << 8, false), (5, false), (13, false)] as [(Int32, Bool)])
+    func `A checkpoint after a commit whose sync fails makes the log doubtful`(result: Int32, isDoubtful: Bool) throws {
+        database.checkpointFailure.pointee = result
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        #expect(database.isLogDoubtful == isDoubtful && database.checkpointFailure.pointee == 0)
+    }
+
+    @Test func `The first transaction replaces the log of an ended process`() throws {
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        let next = try scratch.open()
+        #expect(next.hasFormerLog)
+        try next.transaction { try next.run("INSERT INTO t VALUES (2)") }
+        try scratch.write(try scratch.read(), to: "b")
+        #expect(try count(scratch.open("b")) == 1)
+    }
+
     @Test func `A transaction with an error is rolled back`() throws {
         #expect(throws: Refusal.self) {
             try database.transaction {

@@ -71,12 +71,13 @@ class Session {
   }
 
   async close({ drain = true } = {}) {
-    if (drain && this.#waitsForTasks && this.#moved.size) await this.#tasksRest();
+    if (drain && this.#waitsForTasks) await this.#tasksRest();
     this.onRefreshToken = undefined;
     return this.#connection.close({ drain });
   }
 
   async #tasksRest() {
+    await Promise.allSettled([...this.#underWay].map((task) => task.started()));
     for (const task of this.#moved) {
       while (await task._moves().catch(() => false)) await Promise.race([task.wait().catch(() => {}), sleep(STEP)]);
     }

@@ -36,10 +36,7 @@ struct S3Dialect: Dialect {
         signer.adapts(to: response, S3Error(response)?.code, of: request, at: url)
     }
 
-    /// Amazon's servers do. Of others it is known after the first refusal.
-    func checksConditions(in bucket: String) -> Bool {
-        endpoint.isAmazons || signer.checksConditions(at: url(of: bucket))
-    }
+    func checksConditions(in bucket: String) -> Bool { signer.checksConditions(at: url(of: bucket)) }
 
     func knowsBucket(_ name: String) -> Bool { signer.knowsBucket(at: url(of: name)) }
 
@@ -191,6 +188,16 @@ struct S3Error {
 
     var isAboutKey: Bool {
         ["ExpiredToken", "InvalidToken", "TokenRefreshRequired", "InvalidAccessKeyId"].contains(code)
+    }
+
+    /// The server has read the request, and has not begun to carry it out.
+    var isAboutRequest: Bool {
+        isAboutKey
+            || [
+                "InvalidPart", "InvalidPartOrder", "EntityTooSmall", "EntityTooLarge", "InvalidRequest",
+                "InvalidArgument", "MalformedXML", "BadDigest", "InvalidDigest", "AccessDenied",
+                "SignatureDoesNotMatch", "RequestTimeTooSkewed", "PreconditionFailed", "QuotaExceeded",
+            ].contains(code)
     }
 
     var isPassing: Bool {

@@ -120,11 +120,14 @@ final class S3Signer: Sendable {
             }
             let name = bucket(of: url)
             var bucket = state.buckets[name] ?? Bucket()
-            if request.method == "PUT", Self.conditions.contains(where: { request.headers[$0] != nil }),
-                [412, 501].contains(response.status), bucket.checksConditions != false
-            {
-                bucket.checksConditions = response.status == 412
-                hasChanged = hasChanged || response.status == 501
+            if request.method == "PUT", Self.conditions.contains(where: { request.headers[$0] != nil }) {
+                if response.status == 501, bucket.checksConditions != false {
+                    // A request that relied on the check is not sent again without it.
+                    hasChanged = hasChanged || !(bucket.checksConditions ?? endpoint.isAmazons)
+                    bucket.checksConditions = false
+                } else if response.status == 412 {
+                    bucket.checksConditions = true
+                }
             }
             if response.isSuccess || code == "NoSuchKey" { bucket.exists = true }
             if code == "NoSuchBucket" { bucket.exists = false }
@@ -141,8 +144,9 @@ final class S3Signer: Sendable {
         }
     }
 
-    /// Whether the server is known to check conditions of writes in the bucket of a URL.
-    func checksConditions(at url: String) -> Bool { about(url)?.checksConditions == true }
+    /// Whether the server checks conditions of writes in the bucket of a URL. Amazon's do; of others it is known after the
+    /// first refusal.
+    func checksConditions(at url: String) -> Bool { about(url)?.checksConditions ?? endpoint.isAmazons }
 
     /// Whether the bucket of a URL is known to exist.
     func knowsBucket(at url: String) -> Bool { about(url)?.exists == true }

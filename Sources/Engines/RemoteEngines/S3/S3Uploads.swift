@@ -99,6 +99,12 @@ extension S3Dialect: PartDialect {
         (400..<500).contains(response.status) && ![408, 429].contains(response.status)
             && S3Error(response).map { !$0.isPassing } ?? (response.status != 409)
     }
+
+    /// A refusal with another code, or without one, may come from a proxy while the server carries Complete out: an abort
+    /// could then remove the object.
+    func changesNothing(_ response: HTTPResponse) -> Bool {
+        response.status == 401 || S3Error(response)?.isAboutRequest == true
+    }
 }
 
 extension HTTPResponse {

@@ -113,6 +113,8 @@ class Waiting(TaskBase[S, R]):
         request = self._storage._connection.submit(method, {**params, "observe": True}, self._begun(callbacks))
         self._started = self._listening = request.answer
         self._started.add_done_callback(self._note_failure)
+        self._storage._starts.add(self._started)
+        self._started.add_done_callback(self._storage._starts.discard)
 
     def _follow(self, backlog: Backlog[S]) -> None:
         self._events.follow(backlog)

@@ -75,6 +75,8 @@ class Session(SessionBase, AsyncStorageMethods):
             called("on_refresh_token", on_refresh_token)
         self.on_refresh_token: AsyncRefreshToken | None = on_refresh_token
         self._fed: dict[Any, asyncio.Task[None]] = {}
+        self._starts: set[asyncio.Future[str]] = set()
+        """The unanswered starts of tasks."""
         self._opened: tuple[Connection, Dispatcher] | None = None
 
     async def open(self: Self) -> Self:
@@ -185,6 +187,8 @@ class Session(SessionBase, AsyncStorageMethods):
 
     async def _end_tasks(self) -> None:
         """Waits for the running tasks."""
+        if self._starts:
+            await asyncio.wait(self._starts)
         for task in list(self._tasks.moved):
             with contextlib.suppress(StorageError):
                 while not task._end.done() and moves(await task.snapshot()):
