@@ -119,6 +119,15 @@ import Testing
         #expect(await sh(line) == (0, "other\nother\npiped\n"))
     }
 
+    @Test func `A path is in the default bucket of its own command, whichever command runs the service`() async {
+        let line = """
+            printf x > f; $S put -q f d/a; $S put -q f d/b --bucket b2; mkfifo pipe
+            $S put -q - piped --bucket b2 < pipe & P=$!; exec 8> pipe; printf a >&8; await '[ -e $R/socket ]'
+            $S rm -r -q d; $S put -q f y; $S ls -r; exec 8>&-; wait $P; $S ls -r gs://b2; idle
+            """
+        #expect(await sh(line) == (0, "y\nd/b\npiped\n"))
+    }
+
     @Test func `A stream whose size is not known is listed with what it has, and no percentage`() async throws {
         let line = """
             mkfifo pipe; $S put -q - piped < pipe & P=$!; exec 8> pipe; printf abc >&8

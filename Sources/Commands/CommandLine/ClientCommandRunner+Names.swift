@@ -40,10 +40,13 @@ extension ClientCommandRunner {
         try Reference(client.call("storage/reference", params))
     }
 
+    /// A path in the default bucket of the command, whichever command has started the service of the root. A socket that
+    /// the user names has the default bucket of its service.
     private func inBucket(_ key: String, _ text: String) -> JSON {
-        .object(
-            [.init(key: key, value: .string(text))]
-                + (options.service.bucket.map { [.init(key: "bucket", value: .string($0))] } ?? []))
+        let service = options.service
+        let bucket = service.bucket ?? (service.socket == nil ? ServiceOptions.defaultBucket : nil)
+        return .object(
+            [.init(key: key, value: .string(text))] + (bucket.map { [.init(key: "bucket", value: .string($0))] } ?? []))
     }
 
     static func isURL(_ text: String) -> Bool {

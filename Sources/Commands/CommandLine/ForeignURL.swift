@@ -30,7 +30,7 @@ struct ForeignURL {
         } else if ["storage.googleapis.com", "storage.cloud.google.com"].contains(String(host))
             || host.hasSuffix(".storage.googleapis.com")
         {
-            (what, flags, engines) = ("an object of Google Cloud Storage", "--engine gcs", ["firebase", "gcs", "s3"])
+            (what, flags, engines) = ("an object of Google Cloud Storage", "--engine gcs", ["firebase", "gcs"])
         } else if host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn") {
             (what, flags, engines) = ("an object of Amazon S3", "--engine s3", ["s3"])
         } else if isSecure {

@@ -44,6 +44,8 @@ package struct ServiceOptions {
     package var servedConnections = Int.max
     /// The default bucket, if a flag names one.
     package var bucket: String?
+    /// The default bucket without a flag.
+    package static let defaultBucket = "default-bucket"
     /// The treatment of tasks that an earlier process has not finished.
     package var tasks = UnfinishedTasks.pause
     /// The file to which all messages are traced.

@@ -13,7 +13,12 @@ struct RootCopy {
     /// could be linked.
     private static let attempts = 100
 
-    init(_ root: String, to copy: String) { (self.root, self.copy) = (root, copy) }
+    init(_ root: String, to copy: String) { (self.root, self.copy) = (Self.canonical(root), Self.canonical(copy)) }
+
+    /// The path of a directory without links, because SQLite follows none.
+    private static func canonical(_ path: String) -> String {
+        (try? OpenFile(path, .directory))?.location ?? path
+    }
 
     /// Copies the root. Blocks. Returns the number of objects and their bytes.
     ///

@@ -74,7 +74,7 @@ extension Surroundings {
         (transfers.settings, transfers.atOnce) = (options.settings, options.atOnce)
         let service = ServiceContext(
             .init(
-                defaultBucket: options.bucket ?? "default-bucket", limits: options.limits,
+                defaultBucket: options.bucket ?? ServiceOptions.defaultBucket, limits: options.limits,
                 processID: CurrentProcess.id),
             transfers: transfers, tokens: engine.tokens, time: engine.time, harness: harness,
             metrics: surroundings.metrics, end: surroundings.end)

@@ -41,6 +41,14 @@ import Testing
         #expect(try names(in: made) == [])
     }
 
+    @Test func `A root and a place behind symbolic links are backed up`() throws {
+        try #require(mkdir(place + "/real", 0o700) == 0)
+        for (target, name) in [(root, "root"), (place + "/real", "linked")] {
+            try #require(symlink(target, "\(place)/to-\(name)") == 0)
+        }
+        #expect(try RootBackup.make(of: place + "/to-root", in: place + "/to-linked/copy") == (1, 400_000))
+    }
+
     @Test func `The next backup removes what a killed one has left`() throws {
         for name in ["left", "left/objects"] { #expect(mkdir("\(place)/\(Self.prefix)\(name)", 0o700) == 0) }
         _ = try scratch.file("shared/\(Self.prefix)left/objects/1", [7])

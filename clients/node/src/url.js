@@ -1,6 +1,6 @@
 "use strict";
 /**
- * Parses `gs://BUCKET/PATH`, literally, or an http or https URL of an object, percent-decoded: those of Firebase
+ * Parses `gs://BUCKET/PATH` or `s3://BUCKET/PATH`, literally, or an http or https URL of an object, percent-decoded: those of Firebase
  * Storage, of the service itself, and of Google Cloud Storage, which have the exact name of the object. The service
  * parses them in the same way.
  */
@@ -11,7 +11,7 @@ const isURL = (text) => /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
 const PATH_STYLE_HOSTS = ["storage.googleapis.com", "storage.cloud.google.com"];
 
 function parseURL(url) {
-  const gs = /^gs:\/\/([^/]+)(.*)$/s.exec(url);
+  const gs = /^(?:gs|s3):\/\/([^/]+)(.*)$/s.exec(url);
   if (gs) return { bucket: gs[1], fullPath: gs[2] };
   const http = /^(https?):\/\/([^/?#]+)([^?#]*)(?:\?([^#]*))?/s.exec(url);
   const place = http && locate(http[1] === "https", http[2].toLowerCase(), http[3], http[4] ?? "");

@@ -18,10 +18,10 @@ def is_url(text: str) -> bool:
 
 
 def parse_url(url: str) -> tuple[str, str, Optional[str]]:
-    """Bucket and path of `gs://BUCKET/PATH`, taken literally, or of an http or https URL of an object, percent-decoded:
+    """Bucket and path of `gs://BUCKET/PATH` or `s3://BUCKET/PATH`, taken literally, or of an http or https URL of an object, percent-decoded:
     those of Firebase Storage and of the service itself, and those of Google Cloud Storage. These have the exact name of
     the object, which comes last."""
-    literal = re.fullmatch("gs://([^/]+)(.*)", url, re.DOTALL)
+    literal = re.fullmatch("(?:gs|s3)://([^/]+)(.*)", url, re.DOTALL)
     if literal:
         return literal[1], literal[2], None
     http = re.match(r"(https?)://([^/?#]+)([^?#]*)(?:\?([^#]*))?", url, re.DOTALL)
