@@ -299,7 +299,7 @@ for target in package.targets where !cTargets.contains(target.name) {
         + (small.contains(target.name) ? ["-Osize"] : [])
     // `TextSearch` says why. A use of the two libraries is an error of the linker.
     let always =
-        target.type == .test
+        target.type == .test || target.name == "Fuzz"
         ? []
         : [
             "-disable-implicit-string-processing-module-import", "-disable-autolink-library", "swift_StringProcessing",
