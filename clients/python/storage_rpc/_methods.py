@@ -12,7 +12,7 @@ from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
 from ._types import Metadata, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, several, source
 
 if TYPE_CHECKING:
     from .aio.reference import (
@@ -307,7 +307,10 @@ class StorageMethods(Asking):
 
 
 class Referring:
-    """Starts tasks, and makes references of results."""
+    """Starts tasks, and makes references of results and params of references."""
+
+    def _target(self, reference: Any) -> Any:
+        raise NotImplementedError
 
     def _start_upload_task(self, *start: Any) -> UploadTask:
         raise NotImplementedError
@@ -548,7 +551,7 @@ class ReferenceMethods(Asking, Referring):
         return self._start_upload_task(
             "reference/copy",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -601,7 +604,7 @@ class ReferenceMethods(Asking, Referring):
         return self._start_upload_task(
             "reference/move",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -1149,7 +1152,7 @@ class ReferenceMethods(Asking, Referring):
         return self._start_folder_task(
             "reference/copyAll",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     move=move,
                     others=several("others", others),
@@ -1432,7 +1435,10 @@ class AsyncStorageMethods(AsyncAsking):
 
 
 class AsyncReferring:
-    """Starts tasks, and makes references of results."""
+    """Starts tasks, and makes references of results and params of references."""
+
+    def _target(self, reference: Any) -> Any:
+        raise NotImplementedError
 
     def _start_upload_task(self, *start: Any) -> AsyncUploadTask:
         raise NotImplementedError
@@ -1637,7 +1643,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         return self._start_upload_task(
             "reference/copy",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -1688,7 +1694,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         return self._start_upload_task(
             "reference/move",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -2198,7 +2204,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         return self._start_folder_task(
             "reference/copyAll",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     move=move,
                     others=several("others", others),

@@ -18,7 +18,7 @@ from .._program import Engine
 from .._streams import MOVING, STEP
 from .._tasks import moves
 from ..errors import ServiceGone, StorageError
-from ..urls import is_url, not_in, parse_url
+from ..urls import check_engine, is_url, not_in, parse_url
 from ..wire import segments
 from .connection import Connection, Dispatcher
 from .transport import Child, Socket, through
@@ -212,5 +212,6 @@ class Session(SessionBase, AsyncStorageMethods):
         return {"bucket": self.default_bucket if bucket is None else bucket, "fullPath": path, "object": object}
 
     def _find_url(self, url: str) -> Mapping[str, Any]:
-        bucket, path, name = parse_url(url)
+        check_engine(url, self._engine)
+        bucket, path, name = parse_url(url, self._server)
         return {"bucket": bucket, "fullPath": "/".join(segments(path)), "object": name}
