@@ -86,6 +86,7 @@ class ProgramTests(InterruptTestCase):
                 self.wait_for_hold()
                 first.send_signal(number)
                 said = first.communicate(timeout=PATIENCE)[1]
+                self.assertEqual(first.returncode, 130 if number == signal.SIGINT else -number)
                 if number == signal.SIGINT:
                     self.assertTrue(said.endswith("paused; the same command resumes the upload\n"), said)
                 self.storage.harness.disarm()
