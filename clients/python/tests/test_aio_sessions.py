@@ -43,7 +43,7 @@ class SessionTests(AsyncTestCase):
     async def test_one_that_was_not_opened(self) -> None:
         storage = AsyncStorage()
         for attempt in (storage.ping, storage.reference, lambda: storage.upload_task("x")):
-            with self.assertRaisesRegex(ServiceGone, "has not been opened"):
+            with self.assertRaisesRegex(ServiceGone, "has not been opened: use it in `async with`"):
                 await within(attempt())
         await storage.close()
 

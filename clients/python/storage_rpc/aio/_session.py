@@ -25,7 +25,7 @@ from .transport import Child, Socket, through
 
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Session")
-NOT_OPENED = "The session has not been opened."
+NOT_OPENED = "The session has not been opened: use it in `async with`, or await its open()."
 NO_LOOP = "No event loop of asyncio runs here. With trio and others, use Storage on a thread, as trio.to_thread does."
 
 
