@@ -215,13 +215,14 @@ export interface Snapshot {
    */
   origin?: "gateway" | "stream";
   /**
-   * Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that the
-   * upload has taken. Those of appends without an answer count once the engine is getting them: from then on nothing
-   * takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
+   * The position of a stream that has not ended: for a download the next byte that `downloadTask/read` answers, for
+   * an upload the end of the accepted bytes. Bytes of appends without an answer count once they were passed to the
+   * engine, since they cannot be taken back then. For a paused upload of an earlier process it is at most that
+   * position.
    */
   offset?: number;
   observers?: Observers;
-  /** The object that a copy or a move is made of. Absent for any other task. */
+  /** The source object of a copy or a move. Absent for any other task. */
   source?: Reference;
   /** Whether the source goes. Absent for a task that has none. */
   isMove?: boolean;
@@ -233,7 +234,7 @@ export interface Snapshot {
 
 /**
  * The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without it
- * ends the wait. Pausing and resuming the task retries at once.
+ * ends the wait. Pausing and resuming the task retries immediately.
  */
 export interface Retry {
   /** 1 for the first retry since the last progress. */
@@ -249,7 +250,7 @@ export interface Retry {
 export interface StorageError {
   /** One of the storage codes of `x-errors`. */
   code: number;
-  /** A sentence that says what failed and why. */
+  /** A sentence that describes the failure and its cause. */
   message: string;
   data: StorageErrorData;
 }
@@ -291,7 +292,7 @@ export interface Attempt {
   time: string;
   /** The HTTP status of a remote engine's response. */
   httpStatus?: number;
-  /** A sentence that says what failed and why. */
+  /** A sentence that describes the failure and its cause. */
   cause: string;
   /** The bytes that the engine had acknowledged. */
   completedUnitCount: number;
@@ -314,7 +315,7 @@ export interface Settings {
    * 8 elsewhere.
    */
   uploadsAtOnce?: number;
-  /** The same for downloads to files: 16 on the embedded engine, 4 elsewhere. */
+  /** The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere. */
   downloadsAtOnce?: number;
 }
 
@@ -337,7 +338,7 @@ export interface Metric {
   /** One for each set of labels. */
   samples: ({
     labels: { [name: string]: string };
-    /** Of a counter or gauge. */
+    /** The value of a counter or a gauge. */
     value?: number;
     /** The number of values of a histogram. */
     count?: number;
@@ -366,8 +367,8 @@ export interface FolderSnapshot {
   status: Status;
   state: State;
   /**
-   * Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-   * files are being found.
+   * The progress of all files together. Bytes of files that need no transfer count as transferred. The total grows
+   * while the files are being found.
    */
   progress: Progress;
   files: FolderCounts;
@@ -376,7 +377,7 @@ export interface FolderSnapshot {
    * although they differ. Absent if there are none.
    */
   kept?: number;
-  /** All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk. */
+  /** All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk. */
   isPlanned: boolean;
   reference: Reference;
   /** The local directory. Absent where there is none. */
@@ -503,9 +504,9 @@ export interface Appended {
   /** All bytes before it are taken. */
   offset: number;
   /**
-   * The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk has
-   * no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
-   * multiples of 256 KiB, it is less than a chunk behind offset.
+   * The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk is
+   * full and the task's record cannot be written: then it is the last recorded offset. On the other engines, whose
+   * servers accept multiples of 256 KiB, it is less than a chunk behind offset.
    */
   durable: number;
 }
@@ -523,7 +524,7 @@ export interface StreamPiece {
    * the stream did not begin with the first byte, or if the server has no checksum of the object.
    */
   verified?: boolean;
-  /** Of a read with offset: the size of the object. */
+  /** The size of the object. Only after a read with offset. */
   size?: number;
 }
 
@@ -1282,7 +1283,7 @@ export const RPC_NAMES: { readonly [code: number]: string };
 export class StorageMethods {
   /** Returns the contract: this OpenRPC document. Equal to `protocol/openrpc.json` of the running version. */
   discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
-  /** Checks that the service responds. Answers at once, independent of other work in progress. */
+  /** Checks that the service responds. Answers immediately, independent of other work in progress. */
   ping(options?: RequestOptions): Promise<"pong">;
   /**
    * Returns the state of the process. Uptime in seconds; the number of connections, this one included; the pending
@@ -1344,8 +1345,8 @@ export class ReferenceMethods {
    * ignored, so a client can edit metadata that it has read and send it back. Absent keys of customMetadata are
    * kept, too; null removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only if the object
    * has this generation, given as in metadata or as an integer; 0 requires that there is no object. Otherwise
-   * -13412. `ifMetagenerationMatch`: The same condition for the metageneration. In the SDK:
-   * `StorageReference.updateMetadata(_:)`.
+   * -13412. `ifMetagenerationMatch`: The metageneration that the object must have, by the rules of
+   * `ifGenerationMatch`. In the SDK: `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
@@ -1366,8 +1367,8 @@ export class ReferenceMethods {
   /**
    * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it are kept.
    * `ifGenerationMatch`: Deletes only if the object has this generation, given as in metadata or as an integer; 0
-   * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The same condition for the
-   * metageneration. In the SDK: `StorageReference.delete()`.
+   * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The metageneration that the object
+   * must have, by the rules of `ifGenerationMatch`. In the SDK: `StorageReference.delete()`.
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**

@@ -163,7 +163,7 @@ class StorageMethods(Asking):
     def ping(self, *, timeout: float | None = None) -> str:
         """Checks that the service responds.
 
-        Answers at once, independent of other work in progress.
+        Answers immediately, independent of other work in progress.
         """
         return self._ask("service/ping", {}, str, timeout)
 
@@ -270,7 +270,8 @@ class StorageMethods(Asking):
         `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
         of the embedded engine do. The value counts for all clients of the service.
 
-        `downloads_at_once`: The same for downloads to files.
+        `downloads_at_once`: How many downloads to files run at the same time. The value counts for all clients of the
+        service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -389,7 +390,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -434,7 +436,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
         upload with this key is unfinished, the same request joins it instead of starting another one, also after a
@@ -493,7 +496,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
         """
         return self._start_upload_stream(
             source,
@@ -541,12 +545,14 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/copy",
@@ -594,12 +600,14 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/move",
@@ -651,7 +659,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -706,7 +715,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -894,7 +904,8 @@ class ReferenceMethods(Asking, Referring):
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `metadata`: Of each new object. Without content_type each file has that of its name.
+        `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
+        its file implies.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
@@ -1184,10 +1195,9 @@ class ReferenceMethods(Asking, Referring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
-        observed, waits for its client without a time limit, and ends with the connection that began it, with
-        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
-        not recorded.
+        meanwhile, the next read and the task fail. The task buffers at most one piece, can be paused and observed,
+        waits for its client without a time limit, and ends with the connection that began it, with Cancelled. Its
+        snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -1218,7 +1228,7 @@ class TaskMethods(Asking):
         return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
 
     def retry(self, *, timeout: float | None = None) -> bool:
-        """Tries an upload again at once: the network is back.
+        """Tries an upload again immediately, for example when the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
         one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts
@@ -1303,7 +1313,7 @@ class AsyncStorageMethods(AsyncAsking):
     async def ping(self) -> str:
         """Checks that the service responds.
 
-        Answers at once, independent of other work in progress.
+        Answers immediately, independent of other work in progress.
         """
         return await self._ask("service/ping", {}, str)
 
@@ -1400,7 +1410,8 @@ class AsyncStorageMethods(AsyncAsking):
         `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
         of the embedded engine do. The value counts for all clients of the service.
 
-        `downloads_at_once`: The same for downloads to files.
+        `downloads_at_once`: How many downloads to files run at the same time. The value counts for all clients of the
+        service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -1487,7 +1498,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -1530,7 +1542,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
         upload with this key is unfinished, the same request joins it instead of starting another one, also after a
@@ -1587,7 +1600,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
         """
         return self._start_upload_stream(
             source,
@@ -1633,12 +1647,14 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/copy",
@@ -1684,12 +1700,14 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/move",
@@ -1738,7 +1756,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -1785,7 +1804,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -1952,7 +1972,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
 
-        `metadata`: Of each new object. Without content_type each file has that of its name.
+        `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
+        its file implies.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
@@ -2234,10 +2255,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
-        observed, waits for its client without a time limit, and ends with the connection that began it, with
-        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
-        not recorded.
+        meanwhile, the next read and the task fail. The task buffers at most one piece, can be paused and observed,
+        waits for its client without a time limit, and ends with the connection that began it, with Cancelled. Its
+        snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -2268,7 +2288,7 @@ class AsyncTaskMethods(AsyncAsking):
         return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
 
     async def retry(self) -> bool:
-        """Tries an upload again at once: the network is back.
+        """Tries an upload again immediately, for example when the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
         one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts

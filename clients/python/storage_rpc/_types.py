@@ -106,13 +106,13 @@ class Settings:
     engine, 8 elsewhere.
     """
     downloads_at_once: int | None = None
-    """The same for downloads to files: 16 on the embedded engine, 4 elsewhere."""
+    """The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere."""
 
 
 @dataclass(frozen=True)
 class Retry:
     """The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
-    it ends the wait. Pausing and resuming the task retries at once.
+    it ends the wait. Pausing and resuming the task retries immediately.
     """
 
     attempt: int
@@ -191,12 +191,12 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     sends them, or a client of JSON-RPC appends or reads them piece by piece.
     """
     offset: int | None = None
-    """Of a stream that has not ended: the next byte that `read` answers, or the end of the bytes that the upload has
-    taken. Those of appends without an answer count once the engine is getting them: from then on nothing takes them
-    back. Of an upload that an earlier process began, and that is still paused, at most that.
+    """The position of a stream that has not ended: for a download the next byte that `read` answers, for an upload
+    the end of the accepted bytes. Bytes of appends without an answer count once they were passed to the engine, since
+    they cannot be taken back then. For a paused upload of an earlier process it is at most that position.
     """
     source: ReferenceT | None = None
-    """The object that a copy or a move is made of. Absent for any other task."""
+    """The source object of a copy or a move. Absent for any other task."""
     is_move: bool | None = None
     """Whether the source goes. Absent for a task that has none."""
     key: str | None = None
@@ -253,12 +253,12 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     status: Status
     state: State
     progress: Progress
-    """Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-    files are being found.
+    """The progress of all files together. Bytes of files that need no transfer count as transferred. The total grows
+    while the files are being found.
     """
     files: FolderCounts
     is_planned: bool
-    """All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk."""
+    """All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk."""
     reference: ReferenceT
     kept: int | None = None
     """The unchanged files whose targets exist and were kept, because of `if_generation_match`, without a comparison

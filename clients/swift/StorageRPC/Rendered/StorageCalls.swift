@@ -208,7 +208,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `service/ping`: Checks that the service responds. Answers at once, independent of other work in progress.
+    /// `service/ping`: Checks that the service responds. Answers immediately, independent of other work in progress.
     public struct ServicePing: StorageCall {
         /// What the service answers.
         public typealias Answer = String
@@ -355,7 +355,7 @@ public enum StorageCalls {
         /// How many uploads run at the same time, without those that go in one request, as all copies of the embedded
         /// engine do. The value counts for all clients of the service.
         public var uploadsAtOnce: Int64?
-        /// The same for downloads to files.
+        /// How many downloads to files run at the same time. The value counts for all clients of the service.
         public var downloadsAtOnce: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Settings
@@ -500,7 +500,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -538,7 +538,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an upload
         /// with this key is unfinished, the same request joins it instead of starting another one, also after a kill or
@@ -585,7 +585,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -624,11 +624,11 @@ public enum StorageCalls {
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// The generation that the object that is copied must have. Otherwise -13412.
         public var ifSourceGenerationMatch: Int64?
-        /// The same condition for its metageneration.
+        /// The metageneration that the source must have, by the rules of `ifSourceGenerationMatch`.
         public var ifSourceMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -669,11 +669,11 @@ public enum StorageCalls {
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// The generation that the object that is moved must have. Otherwise -13412.
         public var ifSourceGenerationMatch: Int64?
-        /// The same condition for its metageneration.
+        /// The metageneration that the source must have, by the rules of `ifSourceGenerationMatch`.
         public var ifSourceMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -743,7 +743,7 @@ public enum StorageCalls {
         /// Changes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Metadata
@@ -812,7 +812,7 @@ public enum StorageCalls {
         /// Deletes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Nothing
@@ -986,7 +986,8 @@ public enum StorageCalls {
         public var delete: Bool?
         /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
         public var dryRun: Bool?
-        /// Of each new object. Without contentType each file has that of its name.
+        /// The metadata of each new object. Without contentType each object has the type that the name of its file
+        /// implies.
         public var metadata: StorageWire.MetadataWrite?
         /// 0 is the only value: existing objects are not replaced. A file whose target exists counts as unchanged.
         public var ifGenerationMatch: Int64?
@@ -1236,8 +1237,8 @@ public enum StorageCalls {
 
     /// `reference/getStream`: Begins a download whose bytes the client fetches piece by piece. `downloadTask/read`
     /// answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted meanwhile,
-    /// the next read fails, and so does the task. The task buffers at most one piece, can be paused and observed, waits
-    /// for its client without a time limit, and ends with the connection that began it, with -13040. Its snapshots have
+    /// the next read and the task fail. The task buffers at most one piece, can be paused and observed, waits for its
+    /// client without a time limit, and ends with the connection that began it, with -13040. Its snapshots have
     /// `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
     public struct ReferenceGetStream: StorageCall {
         /// The reference.
@@ -1292,15 +1293,16 @@ public enum StorageCalls {
         }
     }
 
-    /// `uploadTask/retry`: Tries an upload again at once: the network is back. An upload that waits after a failure
-    /// (`retry` in its snapshot) tries again now; the attempt counts like the one that was due. An upload that has
-    /// failed with a `retryable` error, or with -13030, restarts under the same id, with the same request and a new
-    /// retry time: it is queued, listed as unfinished, and survives restarts, like a new one. Its observers have
-    /// received `failure` and were removed: observe it again. It continues with the tokens of this connection. A copy
-    /// or a move first checks whether its object is stored. `accepted` is false for an upload that runs without a wait,
-    /// is paused, succeeded, was cancelled or failed permanently; for one of `reference/putData` whose bytes were not
-    /// kept; for one of the gateway or of another endpoint; and for one that a release before this method recorded.
-    /// With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task is unchanged.
+    /// `uploadTask/retry`: Tries an upload again immediately, for example when the network is back. An upload that
+    /// waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the one that was due.
+    /// An upload that has failed with a `retryable` error, or with -13030, restarts under the same id, with the same
+    /// request and a new retry time: it is queued, listed as unfinished, and survives restarts, like a new one. Its
+    /// observers have received `failure` and were removed: observe it again. It continues with the tokens of this
+    /// connection. A copy or a move first checks whether its object is stored. `accepted` is false for an upload that
+    /// runs without a wait, is paused, succeeded, was cancelled or failed permanently; for one of `reference/putData`
+    /// whose bytes were not kept; for one of the gateway or of another endpoint; and for one that a release before this
+    /// method recorded. With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task is
+    /// unchanged.
     public struct UploadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1407,7 +1409,7 @@ public enum StorageCalls {
     }
 
     /// `uploadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
-    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// current state of the task, the first event follows the answer immediately. `success` and `failure` remove all
     /// observers of a task.
     public struct UploadTaskObserve: StorageCall {
         /// The task.
@@ -1564,8 +1566,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `downloadTask/retry`: Tries a download again at once: the network is back. Like `uploadTask/retry`: it ends the
-    /// wait of a download, or restarts a failed download at the first byte.
+    /// `downloadTask/retry`: Tries a download again immediately, for example when the network is back. Like
+    /// `uploadTask/retry`: it ends the wait of a download, or restarts a failed download at the first byte.
     public struct DownloadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1671,7 +1673,7 @@ public enum StorageCalls {
     }
 
     /// `downloadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
-    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// current state of the task, the first event follows the answer immediately. `success` and `failure` remove all
     /// observers of a task.
     public struct DownloadTaskObserve: StorageCall {
         /// The task.
@@ -1988,14 +1990,14 @@ public enum StorageCalls {
     }
 
     /// `harness/arm`: Sets a rule, which changes what the engine does from now on. A rule names operations of the
-    /// engine and an effect. All rules that fit a call count it, in the order in which they were armed; the first that
-    /// is due takes effect. A rule of the same name is replaced, and the calls that it holds continue. With `at`, the
-    /// steps of an upload and the attempts of a download end before that byte of the object, as the progress shows; the
-    /// rule is about the one that begins there. `at` is for `fetch` and `send`, for `send` on a remote engine a
-    /// multiple of 262144; `rate` is for `fetch`, `send` and `whole`; `corrupt` for these and `getData`. A held
-    /// download has no open file: an object that is replaced meanwhile arrives from its first byte, and one that is
-    /// deleted is not found. An operation without a task that fails by a retryable rule is repeated for
-    /// maxOperationRetryTime.
+    /// engine and an effect. All rules that match a call count it, in the order in which they were armed; the first
+    /// rule that is due takes effect. A rule of the same name is replaced, and the calls that it holds continue. With
+    /// `at`, the steps of an upload and the attempts of a download end before that byte of the object, as the progress
+    /// shows; the rule applies to the step or attempt that begins there. `at` works for `fetch` and `send` (on a remote
+    /// engine it must be a multiple of 262144 for `send`); `rate` for `fetch`, `send` and `whole`; `corrupt` for these
+    /// and `getData`. A held download has no open file: an object that is replaced meanwhile arrives from its first
+    /// byte, and one that is deleted is not found. An operation without a task that fails by a retryable rule is
+    /// repeated for maxOperationRetryTime.
     public struct HarnessArm: StorageCall {
         /// The operations: one, several, or `*` for all.
         public var on: [StorageWire.HarnessOperation]
@@ -2081,17 +2083,19 @@ public enum StorageCalls {
     }
 
     /// `harness/clock`: Stops and moves the clock. The clock governs retries, deadlines of tokens, `delay`, `rate`, and
-    /// the times and generations of objects. It runs as the machine's until `at` stops it; then only this method moves
-    /// it. At most one param is given. `at`, where it stands: wakes all that is due at once. `advance` and `toNext`
-    /// wait until nothing else happens; `advance` wakes what is due on the way, one moment after the other.
+    /// the times and generations of objects. It follows the machine's clock until `at` stops it; then only this method
+    /// moves it. At most one param is given. `at` sets the time, and wakes all waits that are due by then together.
+    /// `advance` and `toNext` wait until nothing else happens; `advance` wakes the waits that become due on the way, in
+    /// the order of their times.
     public struct HarnessClock: StorageCall {
-        /// A time (RFC 3339): the clock stands there.
+        /// A time (RFC 3339), at which the clock stops.
         public var at: String?
-        /// Seconds by which a clock that stands moves.
+        /// Seconds by which a stopped clock moves.
         public var advance: Double?
         /// The clock moves to the next moment that a task or an operation waits for.
         public var toNext: Bool?
-        /// `real`: the clock runs on. `skip`: it jumps to the next moment whenever nothing else happens.
+        /// `real`: the clock runs like the machine's. `skip`: it jumps to the next moment whenever nothing else
+        /// happens.
         public var run: String?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -2115,9 +2119,10 @@ public enum StorageCalls {
     }
 
     /// `harness/settled`: Answers when nothing more happens without a request or a move of the clock. Then no request
-    /// is being answered, except those that are held, that rest, and that wait for these; every task is paused, has
-    /// ended, is held, is queued behind such tasks, or rests on a stopped clock. All events up to this state are sent
-    /// before the answer. A task that waits for the answer to `auth/refreshToken` counts as active.
+    /// is in progress, except requests that are held, that wait for a stopped clock, or that wait for such requests and
+    /// tasks; every task is paused, has ended, is held, is queued behind such tasks, or waits for a stopped clock. All
+    /// events up to this state are sent before the answer. A task that waits for the answer to `auth/refreshToken`
+    /// counts as active.
     public struct HarnessSettled: StorageCall {
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -2132,7 +2137,7 @@ public enum StorageCalls {
             public var tasks: [String: Int64]
             /// The held.
             public var held: [StorageWire.HarnessHold]
-            /// The tasks that rest before a retry, and until when.
+            /// The tasks that wait before a retry, and until when.
             public var resting: [Resting]
         }
         /// The name of the method.
@@ -2208,17 +2213,17 @@ public enum StorageCalls {
     }
 
     /// `harness/space`: Gives the connection a space. A space has its own objects, tasks, settings, rules, clock and
-    /// journal; it shares nothing with others. Connections begin in the space of the socket they came by; those of
-    /// `--socket` and stdio begin in `main`. Entering an existing space does not change it: `seed`, `buckets`, `quota`
-    /// and `keep` apply only to a new one. With `gateway` SDKs have an address for it, on the host of `--gateway` or on
-    /// 127.0.0.1, at its own port. A client that connects to `socket` is in the space without calling this method.
-    /// Download URLs of `--http` belong only to `main`; those of a space with a gateway lead to the gateway. A space
-    /// ends with its last connection, unless `keep` is true; `main` never ends. The connection keeps its tokens, and
-    /// gets the settings of the space.
+    /// journal; it shares nothing with others. A connection begins in the space of its socket; connections of
+    /// `--socket` and of stdio begin in `main`. Entering an existing space does not change it: `seed`, `buckets`,
+    /// `quota` and `keep` apply only to a new one. With `gateway` SDKs have an address for it, on the host of
+    /// `--gateway` or on 127.0.0.1, at its own port. A client that connects to `socket` is in the space without calling
+    /// this method. Download URLs of `--http` belong only to `main`; those of a space with a gateway lead to the
+    /// gateway. A space ends with its last connection, unless `keep` is true; `main` never ends. The connection keeps
+    /// its tokens, and gets the settings of the space.
     public struct HarnessSpace: StorageCall {
         /// 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`; a new name by default.
         public var space: String?
-        /// Of ids, download tokens and the times between retries; 1 by default.
+        /// The seed of ids, download tokens and the times between retries; 1 by default.
         public var seed: Int64?
         /// The buckets of the space; others are not found (-13011), unless the gateway makes them. By default every
         /// bucket exists.
@@ -2301,9 +2306,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `harness/save`: Saves the objects of the space, and its paused tasks, for `harness/reset`. Waits as
-    /// `harness/settled` does. A snapshot of the same name is replaced. It is deleted with the space. Remote engines
-    /// have none.
+    /// `harness/save`: Saves the objects of the space, and its paused tasks, for `harness/reset`. First waits like
+    /// `harness/settled`. A snapshot of the same name is replaced. It is deleted with the space. Remote engines have
+    /// none.
     public struct HarnessSave: StorageCall {
         /// Its name.
         public var snapshot: String
@@ -2326,10 +2331,11 @@ public enum StorageCalls {
     }
 
     /// `harness/reset`: Resets the space. The objects are those of the snapshot, or none. Tasks end with -13040, rules
-    /// are removed, requests that are held or rest end with -13000, and settings, clock, journal and ids start again
-    /// from the seed. The connections of the space are kept; requests that they send meanwhile run in the new space. A
-    /// snapshot that cannot be read, or an object that cannot be deleted at a server, is an error of a reset that has
-    /// taken place. On a remote engine the objects that this space has stored are deleted, and no others.
+    /// are removed, requests that are held or wait for the clock end with -13000, and settings, clock, journal and ids
+    /// start again from the seed. The connections of the space are kept; requests that they send meanwhile run in the
+    /// new space. A snapshot that cannot be read, or an object that cannot be deleted at a server, is an error of a
+    /// reset that has taken place. On a remote engine the objects that this space has stored are deleted, and no
+    /// others.
     public struct HarnessReset: StorageCall {
         /// The name of a snapshot; none by default.
         public var snapshot: String?

@@ -202,13 +202,14 @@ public enum StorageWire {
         /// Where the bytes of the task come from, or go to, if that is neither a file nor memory: a client of the
         /// gateway sends them, or a client of JSON-RPC appends or reads them piece by piece.
         public var origin: String?
-        /// Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that
-        /// the upload has taken. Those of appends without an answer count once the engine is getting them: from then on
-        /// nothing takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
+        /// The position of a stream that has not ended: for a download the next byte that `downloadTask/read` answers,
+        /// for an upload the end of the accepted bytes. Bytes of appends without an answer count once they were passed
+        /// to the engine, since they cannot be taken back then. For a paused upload of an earlier process it is at most
+        /// that position.
         public var offset: Int64?
         /// The observers.
         public var observers: [String: String]?
-        /// The object that a copy or a move is made of. Absent for any other task.
+        /// The source object of a copy or a move. Absent for any other task.
         public var source: StorageWire.Reference?
         /// Whether the source goes. Absent for a task that has none.
         public var isMove: Bool?
@@ -219,7 +220,7 @@ public enum StorageWire {
     }
 
     /// The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
-    /// it ends the wait. Pausing and resuming the task retries at once.
+    /// it ends the wait. Pausing and resuming the task retries immediately.
     public struct Retry: Decodable, Sendable {
         /// 1 for the first retry since the last progress.
         public var attempt: Int64
@@ -235,7 +236,7 @@ public enum StorageWire {
     public struct StorageError: Decodable, Sendable {
         /// One of the storage codes of `x-errors`.
         public var code: Int64
-        /// A sentence that says what failed and why.
+        /// A sentence that describes the failure and its cause.
         public var message: String
         /// The data.
         public var data: StorageWire.StorageErrorData
@@ -276,7 +277,7 @@ public enum StorageWire {
         public var time: String
         /// The HTTP status of a remote engine's response.
         public var httpStatus: Int64?
-        /// A sentence that says what failed and why.
+        /// A sentence that describes the failure and its cause.
         public var cause: String
         /// The bytes that the engine had acknowledged.
         public var completedUnitCount: Int64
@@ -297,7 +298,7 @@ public enum StorageWire {
         /// How many uploads of all clients run at the same time; absent while the engine chooses: 4 on the embedded
         /// engine, 8 elsewhere.
         public var uploadsAtOnce: Int64?
-        /// The same for downloads to files: 16 on the embedded engine, 4 elsewhere.
+        /// The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere.
         public var downloadsAtOnce: Int64?
     }
 
@@ -314,7 +315,7 @@ public enum StorageWire {
             }
             /// The labels.
             public var labels: [String: String]
-            /// Of a counter or gauge.
+            /// The value of a counter or a gauge.
             public var value: Double?
             /// The number of values of a histogram.
             public var count: Int64?
@@ -344,15 +345,15 @@ public enum StorageWire {
         public var status: StorageWire.Status
         /// The state.
         public var state: StorageWire.State
-        /// Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-        /// files are being found.
+        /// The progress of all files together. Bytes of files that need no transfer count as transferred. The total
+        /// grows while the files are being found.
         public var progress: StorageWire.Progress
         /// The files.
         public var files: StorageWire.FolderCounts
         /// The unchanged files whose targets exist and were kept, because of `ifGenerationMatch`, without a comparison
         /// or although they differ. Absent if there are none.
         public var kept: Int64?
-        /// All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk.
+        /// All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk.
         public var isPlanned: Bool
         /// The reference.
         public var reference: StorageWire.Reference
@@ -507,8 +508,8 @@ public enum StorageWire {
         /// All bytes before it are taken.
         public var offset: Int64
         /// The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk
-        /// has no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
-        /// multiples of 256 KiB, it is less than a chunk behind offset.
+        /// is full and the task's record cannot be written: then it is the last recorded offset. On the other engines,
+        /// whose servers accept multiples of 256 KiB, it is less than a chunk behind offset.
         public var durable: Int64
     }
 
@@ -523,7 +524,7 @@ public enum StorageWire {
         /// With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum;
         /// false if the stream did not begin with the first byte, or if the server has no checksum of the object.
         public var verified: Bool?
-        /// Of a read with offset: the size of the object.
+        /// The size of the object. Only after a read with offset.
         public var size: Int64?
     }
 
@@ -639,7 +640,8 @@ public enum StorageWire {
 
     /// What happens in place of a call. Exactly one member is given.
     public struct HarnessEffect: Codable, Sendable {
-        /// A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020.
+        /// A caller without one of these tokens is refused: the service sends auth/refreshToken with `refused`, then fails
+        /// with -13020.
         public struct Demand: Codable, Sendable {
             /// The accept.
             public var accept: [String]
@@ -658,14 +660,15 @@ public enum StorageWire {
         public var lose: StorageWire.HarnessFailure?
         /// Nothing happens until `harness/release`, a pause or a cancellation.
         public var hold: Bool?
-        /// The bytes arrive damaged: -13031, and nothing is stored. Of a download that is the first byte of the
-        /// attempt, which the checksum of the object finds.
+        /// The bytes arrive damaged: -13031, and nothing is stored. In a download the first byte of the attempt is
+        /// damaged, which the checksum of the object detects.
         public var corrupt: Bool?
         /// Seconds on the clock.
         public var delay: Double?
         /// Bytes per second on the clock, for the bytes of each step. A download then takes steps of 256 KiB.
         public var rate: Int64?
-        /// A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020.
+        /// A caller without one of these tokens is refused: the service sends auth/refreshToken with `refused`, then
+        /// fails with -13020.
         public var demand: Demand?
         /// The process ends with this status, as if it were killed.
         public var exit: Int64?
@@ -683,8 +686,8 @@ public enum StorageWire {
         }
     }
 
-    /// `fail`: the engine is not called, and this is the answer. `lose`: the engine executes the call, and this
-    /// replaces its answer; an upload that has ended is found by the next `query`.
+    /// `fail`: the engine is not called, and the failure is the answer. `lose`: the engine executes the call, and the
+    /// failure replaces its answer; the next `query` finds an upload that has ended.
     public struct HarnessEnding: Codable, Sendable {
         /// The fail.
         public var fail: StorageWire.HarnessFailure?
@@ -726,8 +729,8 @@ public enum StorageWire {
         public var reference: String
         /// The id of the task.
         public var task: String?
-        /// The first byte that a step was about, and the one after the last; for a download that has failed, twice
-        /// where it began.
+        /// The positions of the first byte of the step, and of the byte after its last one. Both are the first position
+        /// for a download that has failed.
         public var bytes: [Int64]?
         /// `ok`, the name of an error, or `aborted` by a pause or a cancellation.
         public var outcome: String
