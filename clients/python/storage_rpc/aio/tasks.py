@@ -9,7 +9,7 @@ from typing import Any, Generic
 from .._events import ENDS, Backlog, S, called
 from .._tasks import R
 from .._types import Status
-from ._face import CallbackOf, Waiting
+from ._face import CallbackOf, Waiting, happened
 
 
 class AsyncTaskOf(Waiting[S, R]):
@@ -68,7 +68,7 @@ class Iteration(AsyncIterator[S], Generic[S]):
             raise self._last.error or StopAsyncIteration
         await self._task._listen()
         while (snapshot := self._backlog.pop()) is None:
-            await self._news.wait()
+            await happened(self._news, None)
             self._news.clear()
         self._last = snapshot
         return snapshot
