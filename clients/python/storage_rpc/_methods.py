@@ -177,7 +177,7 @@ class StorageMethods(Asking):
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
 
     def metrics(self, *, timeout: float | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Returns what the process counts and measures.
+        """Returns the counters and measurements of the process.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
         format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
@@ -267,10 +267,10 @@ class StorageMethods(Asking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
-        of the embedded engine do. The value counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, not counting uploads in one request, such as all
+        copies of the embedded engine. The value applies to all clients of the service.
 
-        `downloads_at_once`: How many downloads to files run at the same time. The value counts for all clients of the
+        `downloads_at_once`: How many downloads to files run at the same time. The value applies to all clients of the
         service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
@@ -293,8 +293,8 @@ class StorageMethods(Asking):
     def buckets(self, project: str | None = None, *, timeout: float | None = None) -> tuple[str, ...]:
         """Lists the buckets.
 
-        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
+        The names of all buckets, sorted by their bytes: on the embedded engine the buckets that have had an object,
+        on Google Cloud Storage the buckets of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
         `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
         On the embedded engine InvalidArgument.
@@ -477,11 +477,11 @@ class ReferenceMethods(Asking, Referring):
     ) -> UploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        The size need not be known. `append` sends the next bytes, and `finish` stores the object; before that nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
-        recorded, as on a full disk, is refused.
+        "stream"` and `offset`. It does not count as a running upload. A stream that cannot be recorded, as on a full
+        disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
@@ -526,7 +526,7 @@ class ReferenceMethods(Asking, Referring):
         observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
     ) -> UploadTask:
-        """Makes another object of an object.
+        """Copies an object to another name or bucket.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
         missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
@@ -537,7 +537,7 @@ class ReferenceMethods(Asking, Referring):
         is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
         with PreconditionFailed. A copy onto itself is a new generation.
 
-        `to`: The new object. One that has this name is replaced.
+        `to`: The new object. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -592,7 +592,7 @@ class ReferenceMethods(Asking, Referring):
         with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
         object cannot be moved onto itself (InvalidArgument).
 
-        `to`: The new name. An object that has it is replaced.
+        `to`: The reference with the new name. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -627,10 +627,10 @@ class ReferenceMethods(Asking, Referring):
         )
 
     def exists(self, *, timeout: float | None = None) -> bool:
-        """Says whether there is an object.
+        """Returns whether an object exists.
 
-        False for an object that is not there, also where there are others below that name, and on the embedded engine
-        in any bucket; an error where that cannot be found out.
+        False if the object does not exist, also if objects below that name exist, and, on the embedded engine, in any
+        bucket. An error if the engine cannot determine it.
         """
         return self._ask("reference/exists", {}, lambda result: bool(result["exists"]), timeout)
 
@@ -681,9 +681,9 @@ class ReferenceMethods(Asking, Referring):
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
-        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is InvalidArgument.
+        case, by default after seven days. On the embedded engine `revoke_download_url` also ends URLs with an expiry.
+        URLs of a server of Google Cloud Storage on plain http do not expire. With Firebase Storage this param is
+        InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -752,8 +752,8 @@ class ReferenceMethods(Asking, Referring):
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
-        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
-        the service asks for each item, and leaves out those that are gone meanwhile.
+        `metadata`: The page has the metadata of its items. The lists of Firebase Storage have no metadata: with that
+        engine the service requests the metadata of each item, and omits items that were deleted meanwhile.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -773,7 +773,7 @@ class ReferenceMethods(Asking, Referring):
         *,
         timeout: float | None = None,
     ) -> Listing:
-        """Lists all direct children of a reference, or all that is below it.
+        """Lists all direct children of a reference, or all objects below it.
 
         All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
         are created or deleted in the meantime may be missing.
@@ -803,11 +803,11 @@ class ReferenceMethods(Asking, Referring):
         `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
         with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
-        verified, unless it is all of the object.
+        `offset`: The first byte of the part: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is the whole object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
-        counts for the part.
+        `length`: The length of the part, which ends at the end of the object at the latest. By default the part is
+        the rest of the object. max_size applies to the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
@@ -885,9 +885,9 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -902,7 +902,7 @@ class ReferenceMethods(Asking, Referring):
         since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
         `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
         its file implies.
@@ -910,10 +910,11 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -961,7 +962,7 @@ class ReferenceMethods(Asking, Referring):
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
     ) -> FolderTask:
-        """Downloads all that is below a reference to a local directory, as one task.
+        """Downloads all objects below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
         created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
@@ -972,9 +973,9 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -987,15 +988,16 @@ class ReferenceMethods(Asking, Referring):
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
         Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1047,20 +1049,21 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
-        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path never means all
+        objects.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are deleted at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1068,8 +1071,8 @@ class ReferenceMethods(Asking, Referring):
         `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
-        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
-        `dry_run`, or without `key`, -32602.
+        that were stored there before this request, and objects whose deletion failed. Objects that are stored later
+        are kept. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1119,35 +1122,35 @@ class ReferenceMethods(Asking, Referring):
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
-        `move`: The objects get new names instead of copies.
+        `move`: Moves the objects instead of copying them.
 
-        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
-        Each `to` is in the bucket of `to`.
+        `others`: More sources of the same task: up to 9,999 folders, or objects with `is_object`. Each `to` is in the
+        bucket of `to`.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
-        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
-        `others` with `is_object`.
+        `exclude`: Patterns, as in `include`, of objects and folders to skip. Neither `include` nor `exclude` applies
+        to `others` with `is_object`.
 
-        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
-        is not taken for all.
+        `everything`: Must be true if the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        never means all objects.
 
         `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
         -32602.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
-        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+        `at_once`: The number of objects that are copied at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1287,7 +1290,7 @@ class FolderTaskMethods(Asking):
         return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
 
     def retry(self, *, timeout: float | None = None) -> bool:
-        """Tries again what failed.
+        """Retries the failed and the pending items.
 
         Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
         observe it again.
@@ -1327,7 +1330,7 @@ class AsyncStorageMethods(AsyncAsking):
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
 
     async def metrics(self) -> tuple[Mapping[str, Any], ...]:
-        """Returns what the process counts and measures.
+        """Returns the counters and measurements of the process.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
         format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
@@ -1407,10 +1410,10 @@ class AsyncStorageMethods(AsyncAsking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
-        of the embedded engine do. The value counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, not counting uploads in one request, such as all
+        copies of the embedded engine. The value applies to all clients of the service.
 
-        `downloads_at_once`: How many downloads to files run at the same time. The value counts for all clients of the
+        `downloads_at_once`: How many downloads to files run at the same time. The value applies to all clients of the
         service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
@@ -1432,8 +1435,8 @@ class AsyncStorageMethods(AsyncAsking):
     async def buckets(self, project: str | None = None) -> tuple[str, ...]:
         """Lists the buckets.
 
-        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
+        The names of all buckets, sorted by their bytes: on the embedded engine the buckets that have had an object,
+        on Google Cloud Storage the buckets of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
         `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
         On the embedded engine InvalidArgument.
@@ -1581,11 +1584,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncUploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        The size need not be known. `append` sends the next bytes, and `finish` stores the object; before that nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
-        recorded, as on a full disk, is refused.
+        "stream"` and `offset`. It does not count as a running upload. A stream that cannot be recorded, as on a full
+        disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
@@ -1628,7 +1631,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         on_progress: Callable[[AsyncSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
     ) -> AsyncUploadTask:
-        """Makes another object of an object.
+        """Copies an object to another name or bucket.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
         missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
@@ -1639,7 +1642,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
         with PreconditionFailed. A copy onto itself is a new generation.
 
-        `to`: The new object. One that has this name is replaced.
+        `to`: The new object. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -1692,7 +1695,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
         object cannot be moved onto itself (InvalidArgument).
 
-        `to`: The new name. An object that has it is replaced.
+        `to`: The reference with the new name. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -1726,10 +1729,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         )
 
     async def exists(self) -> bool:
-        """Says whether there is an object.
+        """Returns whether an object exists.
 
-        False for an object that is not there, also where there are others below that name, and on the embedded engine
-        in any bucket; an error where that cannot be found out.
+        False if the object does not exist, also if objects below that name exist, and, on the embedded engine, in any
+        bucket. An error if the engine cannot determine it.
         """
         return await self._ask("reference/exists", {}, lambda result: bool(result["exists"]))
 
@@ -1777,9 +1780,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
-        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is InvalidArgument.
+        case, by default after seven days. On the embedded engine `revoke_download_url` also ends URLs with an expiry.
+        URLs of a server of Google Cloud Storage on plain http do not expire. With Firebase Storage this param is
+        InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -1838,8 +1841,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
-        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
-        the service asks for each item, and leaves out those that are gone meanwhile.
+        `metadata`: The page has the metadata of its items. The lists of Firebase Storage have no metadata: with that
+        engine the service requests the metadata of each item, and omits items that were deleted meanwhile.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -1852,7 +1855,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         )
 
     async def list_all(self, exact: bool | None = None, recursive: bool | None = None) -> AsyncListing:
-        """Lists all direct children of a reference, or all that is below it.
+        """Lists all direct children of a reference, or all objects below it.
 
         All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
         are created or deleted in the meantime may be missing.
@@ -1875,11 +1878,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
         with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
-        verified, unless it is all of the object.
+        `offset`: The first byte of the part: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is the whole object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
-        counts for the part.
+        `length`: The length of the part, which ends at the end of the object at the latest. By default the part is
+        the rest of the object. max_size applies to the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
@@ -1953,9 +1956,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -1970,7 +1973,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
         `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
         its file implies.
@@ -1978,10 +1981,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2027,7 +2031,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
     ) -> AsyncFolderTask:
-        """Downloads all that is below a reference to a local directory, as one task.
+        """Downloads all objects below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
         created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
@@ -2038,9 +2042,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -2053,15 +2057,16 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
         Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2111,20 +2116,21 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
-        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path never means all
+        objects.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are deleted at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2132,8 +2138,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
-        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
-        `dry_run`, or without `key`, -32602.
+        that were stored there before this request, and objects whose deletion failed. Objects that are stored later
+        are kept. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -2181,35 +2187,35 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
-        `move`: The objects get new names instead of copies.
+        `move`: Moves the objects instead of copying them.
 
-        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
-        Each `to` is in the bucket of `to`.
+        `others`: More sources of the same task: up to 9,999 folders, or objects with `is_object`. Each `to` is in the
+        bucket of `to`.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
-        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
-        `others` with `is_object`.
+        `exclude`: Patterns, as in `include`, of objects and folders to skip. Neither `include` nor `exclude` applies
+        to `others` with `is_object`.
 
-        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
-        is not taken for all.
+        `everything`: Must be true if the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        never means all objects.
 
         `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
         -32602.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
-        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+        `at_once`: The number of objects that are copied at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2347,7 +2353,7 @@ class AsyncFolderTaskMethods(AsyncAsking):
         return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
 
     async def retry(self) -> bool:
-        """Tries again what failed.
+        """Retries the failed and the pending items.
 
         Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
         observe it again.

@@ -157,7 +157,7 @@ class FolderCounts:
     deleted: int
     """Objects or files that were deleted."""
     refused: int
-    """What cannot be an object or a file."""
+    """Items that cannot be an object or a file, such as links."""
     failed: int
     """Files that could not be transferred or deleted."""
     unchanged_bytes: int | None = None
@@ -198,9 +198,9 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     source: ReferenceT | None = None
     """The source object of a copy or a move. Absent for any other task."""
     is_move: bool | None = None
-    """Whether the source goes. Absent for a task that has none."""
+    """True for a move: the source is deleted. Absent for a task without a source."""
     key: str | None = None
-    """The name that its client has given it; absent if there is none."""
+    """The name that the client gave to the task; absent without one."""
     continued: bool | None = None
     """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
 
@@ -228,19 +228,22 @@ class FolderItemOf(Generic[ReferenceT]):
     """One file of a task over a folder."""
 
     path: str
-    """Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new object.
+    """The path below the folder and the directory; for a copy the name of the new object. Bytes that are not UTF-8
+    are replaced.
     """
     action: Literal["put", "write", "delete", "copy", "move", "read"]
-    """What is or would be done; `read` is that of a directory, which has failed: `retry` reads it again."""
+    """The action for this item. `read` is the action of a directory that could not be read: `retry` reads it again."""
     state: FolderItemState
     size: int
     """In bytes."""
     reference: ReferenceT | None = None
-    """The object, of a copy the new one; absent where there can be none."""
+    """The object; for a copy the new object. Absent if the item cannot be an object."""
     source: ReferenceT | None = None
     """The object that is copied or moved; otherwise absent."""
     error: StorageError | None = None
-    """Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ."""
+    """The error of a refused or failed item. An unchanged item whose target may differ, or differs, has
+    PreconditionFailed.
+    """
 
 
 @dataclass(frozen=True)
@@ -265,13 +268,13 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     or although they differ. Absent if there are none.
     """
     directory: str | None = None
-    """The local directory. Absent where there is none."""
+    """The local directory. Absent if the task has none."""
     to: ReferenceT | None = None
     """The folder that objects are copied or moved to; otherwise absent."""
     dry_run: bool | None = None
     """True for a task that changes nothing; otherwise absent."""
     key: str | None = None
-    """The name that its client has given it; absent if there is none."""
+    """The name that the client gave to the task; absent without one."""
     continued: bool | None = None
     """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
     failures: tuple[ItemT, ...] = ()

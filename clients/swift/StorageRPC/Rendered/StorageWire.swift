@@ -46,7 +46,7 @@ public enum StorageWire {
     /// A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name, to which a
     /// fullPath must belong; a `gs://` URL, which is not percent-decoded; or an http or https URL, which is
     /// percent-decoded and names exactly its object: `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service,
-    /// or a URL of Google Cloud Storage.
+    /// or a URL of Google Cloud Storage or Amazon S3.
     public struct ReferenceParam: Codable, Sendable {
         /// The bucket.
         public var bucket: String
@@ -211,9 +211,9 @@ public enum StorageWire {
         public var observers: [String: String]?
         /// The source object of a copy or a move. Absent for any other task.
         public var source: StorageWire.Reference?
-        /// Whether the source goes. Absent for a task that has none.
+        /// True for a move: the source is deleted. Absent for a task without a source.
         public var isMove: Bool?
-        /// The name that its client has given it; absent if there is none.
+        /// The name that the client gave to the task; absent without one.
         public var key: String?
         /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
@@ -357,13 +357,13 @@ public enum StorageWire {
         public var isPlanned: Bool
         /// The reference.
         public var reference: StorageWire.Reference
-        /// The local directory. Absent where there is none.
+        /// The local directory. Absent if the task has none.
         public var directory: String?
         /// The folder that objects are copied or moved to; otherwise absent.
         public var to: StorageWire.Reference?
         /// True for a task that changes nothing; otherwise absent.
         public var dryRun: Bool?
-        /// The name that its client has given it; absent if there is none.
+        /// The name that the client gave to the task; absent without one.
         public var key: String?
         /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
@@ -392,7 +392,7 @@ public enum StorageWire {
         public var toDelete: Int64
         /// Objects or files that were deleted.
         public var deleted: Int64
-        /// What cannot be an object or a file.
+        /// Items that cannot be an object or a file, such as links.
         public var refused: Int64
         /// Files that could not be transferred or deleted.
         public var failed: Int64
@@ -418,7 +418,7 @@ public enum StorageWire {
         public var reference: StorageWire.ReferenceParam
         /// The to.
         public var to: StorageWire.ReferenceParam
-        /// The object with exactly this name, instead of the objects below it.
+        /// Copies the object with exactly this name, instead of the objects below it.
         public var isObject: Bool?
 
         /// Makes one. What is nil is not said.
@@ -431,21 +431,21 @@ public enum StorageWire {
 
     /// One file of a task over a folder.
     public struct FolderItem: Decodable, Sendable {
-        /// Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new
-        /// object.
+        /// The path below the folder and the directory; for a copy the name of the new object. Bytes that are not UTF-8
+        /// are replaced.
         public var path: String
-        /// What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it
-        /// again.
+        /// The action for this item. `read` is the action of a directory that could not be read: `folderTask/retry`
+        /// reads it again.
         public var action: String
         /// The state.
         public var state: StorageWire.FolderItemState
         /// In bytes.
         public var size: Int64
-        /// The object, of a copy the new one; absent where there can be none.
+        /// The object; for a copy the new object. Absent if the item cannot be an object.
         public var reference: StorageWire.Reference?
         /// The object that is copied or moved; otherwise absent.
         public var source: StorageWire.Reference?
-        /// Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ.
+        /// The error of a refused or failed item. An unchanged item whose target may differ, or differs, has -13412.
         public var error: StorageWire.StorageError?
     }
 
@@ -482,7 +482,7 @@ public enum StorageWire {
         public var tasks: [String: Int64]
     }
 
-    /// Returns what the process counts and measures.
+    /// Returns the counters and measurements of the process.
     public struct ServiceMetrics: Decodable, Sendable {
         /// The metrics.
         public var metrics: [StorageWire.Metric]
@@ -503,9 +503,9 @@ public enum StorageWire {
         public var bucketExists: Bool?
     }
 
-    /// Brings the next bytes of an upload that reference/putStream began.
+    /// Sends the next bytes of an upload that reference/putStream began.
     public struct Appended: Decodable, Sendable {
-        /// All bytes before it are taken.
+        /// All bytes before it are accepted.
         public var offset: Int64
         /// The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk
         /// is full and the task's record cannot be written: then it is the last recorded offset. On the other engines,
@@ -517,12 +517,13 @@ public enum StorageWire {
     public struct StreamPiece: Decodable, Sendable {
         /// The bytes. None if the object ends where the last piece has ended.
         public var data: String
-        /// Where in the object they are.
+        /// The position of the bytes in the object.
         public var offset: Int64
         /// True if the object ends with them.
         public var isEnd: Bool
-        /// With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum;
-        /// false if the stream did not begin with the first byte, or if the server has no checksum of the object.
+        /// Only with isEnd, and for a read without offset. True if all bytes of the object were read and match its
+        /// checksum; false if the stream did not begin with the first byte, or if the server has no checksum of the
+        /// object.
         public var verified: Bool?
         /// The size of the object. Only after a read with offset.
         public var size: Int64?
