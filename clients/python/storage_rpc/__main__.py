@@ -38,7 +38,8 @@ def parser() -> Parser:
     options.add_argument("--bucket", metavar="NAME", help="the bucket of a REFERENCE that is a path")
     whole = Parser(prog="python3 -m storage_rpc", description="Storage, from the command line.")
     commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
-    put = commands.add_parser("put", parents=[options], help="upload a file")
+    resumes = "Ctrl-C, which ends the command with status 130, and a kill pause the upload; the same command resumes it."
+    put = commands.add_parser("put", parents=[options], help="upload a file", description=f"Uploads a file. {resumes}")
     put.add_argument("file", metavar="FILE")
     for name in ("generation", "metageneration"):
         put.add_argument(
