@@ -1,6 +1,6 @@
 /**
  * Uploads a file and shows how it goes: `node example.mjs FILE REFERENCE`. Ctrl-C pauses the upload, as does a kill; the
- * same command resumes it.
+ * same command resumes it. The exit status after Ctrl-C is 130.
  */
 import { ProgressBar, Storage } from "storage-rpc-client";
 

@@ -93,7 +93,7 @@ export class Storage extends StorageMethods {
   /**
    * A path of the bucket (without one, its root), `gs://BUCKET/PATH`, or a download URL. Without `bucket` a path is in the
    * default bucket. Sends no request: the service checks the reference when it is used. Throws `pathError` for another
-   * URL, and `bucketMismatch` for one of another bucket than `bucket`.
+   * URL, also for one of S3 unless the engine is `s3`, and `bucketMismatch` for one of another bucket than `bucket`.
    */
   reference(pathOrURL?: string, options?: { bucket?: string }): Reference;
 

@@ -1,5 +1,5 @@
 """Uploads a file and shows how it goes: `python3 example.py FILE REFERENCE`. Ctrl-C pauses the upload, as does a kill; the
-same command resumes it.
+same command resumes it. The exit status after Ctrl-C is 130.
 """
 
 import sys
@@ -16,6 +16,7 @@ try:
         metadata = task.wait()
     print(f"{reference}: {metadata.size} bytes, MD5 {metadata.md5_hash}")
 except KeyboardInterrupt:
-    sys.exit("paused; the same command resumes the upload")
+    print("paused; the same command resumes the upload", file=sys.stderr)
+    sys.exit(130)
 except StorageError as error:
     sys.exit(f"{error.name}: {error.message}")

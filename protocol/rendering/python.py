@@ -35,7 +35,7 @@ from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
 from ._types import Metadata, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, several, source
 
 if TYPE_CHECKING:
     from .aio.reference import (
@@ -68,7 +68,10 @@ class AsyncAsking:
 REFERRING = '''
 
 class %(prefix)sReferring:
-    """Starts tasks, and makes references of results."""
+    """Starts tasks, and makes references of results and params of references."""
+
+    def _target(self, reference: Any) -> Any:
+        raise NotImplementedError
 
     def _start_upload_task(self, *start: Any) -> %(prefix)sUploadTask:
         raise NotImplementedError
@@ -172,7 +175,7 @@ def argument(param, prefix):
     if target(schema) == "MetadataWrite":
         return name, "MetadataChange", f"metadata_to_wire({name})"
     if target(schema) == "ReferenceParam":
-        return name, f"{prefix}Reference | str", f"place({name})"
+        return name, f"{prefix}Reference | str", f"self._target({name})"
     return name, annotation(schema), name
 
 

@@ -39,7 +39,7 @@ export interface Reference {
  * A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name, to which a
  * fullPath must belong; a `gs://` URL, which is not percent-decoded; or an http or https URL, which is
  * percent-decoded and names exactly its object: `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service,
- * or a URL of Google Cloud Storage.
+ * or a URL of Google Cloud Storage or Amazon S3.
  */
 export type ReferenceParam = {
   bucket: string;
@@ -215,17 +215,18 @@ export interface Snapshot {
    */
   origin?: "gateway" | "stream";
   /**
-   * Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that the
-   * upload has taken. Those of appends without an answer count once the engine is getting them: from then on nothing
-   * takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
+   * The position of a stream that has not ended: for a download the next byte that `downloadTask/read` answers, for
+   * an upload the end of the accepted bytes. Bytes of appends without an answer count once they were passed to the
+   * engine, since they cannot be taken back then. For a paused upload of an earlier process it is at most that
+   * position.
    */
   offset?: number;
   observers?: Observers;
-  /** The object that a copy or a move is made of. Absent for any other task. */
+  /** The source object of a copy or a move. Absent for any other task. */
   source?: Reference;
-  /** Whether the source goes. Absent for a task that has none. */
+  /** True for a move: the source is deleted. Absent for a task without a source. */
   isMove?: boolean;
-  /** The name that its client has given it; absent if there is none. */
+  /** The name that the client gave to the task; absent without one. */
   key?: string;
   /** True in the answer to a request that has joined this task by its `key`; otherwise absent. */
   continued?: boolean;
@@ -233,7 +234,7 @@ export interface Snapshot {
 
 /**
  * The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without it
- * ends the wait. Pausing and resuming the task retries at once.
+ * ends the wait. Pausing and resuming the task retries immediately.
  */
 export interface Retry {
   /** 1 for the first retry since the last progress. */
@@ -249,7 +250,7 @@ export interface Retry {
 export interface StorageError {
   /** One of the storage codes of `x-errors`. */
   code: number;
-  /** A sentence that says what failed and why. */
+  /** A sentence that describes the failure and its cause. */
   message: string;
   data: StorageErrorData;
 }
@@ -291,7 +292,7 @@ export interface Attempt {
   time: string;
   /** The HTTP status of a remote engine's response. */
   httpStatus?: number;
-  /** A sentence that says what failed and why. */
+  /** A sentence that describes the failure and its cause. */
   cause: string;
   /** The bytes that the engine had acknowledged. */
   completedUnitCount: number;
@@ -314,7 +315,7 @@ export interface Settings {
    * 8 elsewhere.
    */
   uploadsAtOnce?: number;
-  /** The same for downloads to files: 16 on the embedded engine, 4 elsewhere. */
+  /** The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere. */
   downloadsAtOnce?: number;
 }
 
@@ -337,7 +338,7 @@ export interface Metric {
   /** One for each set of labels. */
   samples: ({
     labels: { [name: string]: string };
-    /** Of a counter or gauge. */
+    /** The value of a counter or a gauge. */
     value?: number;
     /** The number of values of a histogram. */
     count?: number;
@@ -366,8 +367,8 @@ export interface FolderSnapshot {
   status: Status;
   state: State;
   /**
-   * Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-   * files are being found.
+   * The progress of all files together. Bytes of files that need no transfer count as transferred. The total grows
+   * while the files are being found.
    */
   progress: Progress;
   files: FolderCounts;
@@ -376,16 +377,16 @@ export interface FolderSnapshot {
    * although they differ. Absent if there are none.
    */
   kept?: number;
-  /** All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk. */
+  /** All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk. */
   isPlanned: boolean;
   reference: Reference;
-  /** The local directory. Absent where there is none. */
+  /** The local directory. Absent if the task has none. */
   directory?: string;
   /** The folder that objects are copied or moved to; otherwise absent. */
   to?: Reference;
   /** True for a task that changes nothing; otherwise absent. */
   dryRun?: boolean;
-  /** The name that its client has given it; absent if there is none. */
+  /** The name that the client gave to the task; absent without one. */
   key?: string;
   /** True in the answer to a request that has joined this task by its `key`; otherwise absent. */
   continued?: boolean;
@@ -414,7 +415,7 @@ export interface FolderCounts {
   toDelete: number;
   /** Objects or files that were deleted. */
   deleted: number;
-  /** What cannot be an object or a file. */
+  /** Items that cannot be an object or a file, such as links. */
   refused: number;
   /** Files that could not be transferred or deleted. */
   failed: number;
@@ -427,24 +428,30 @@ export type FolderItemState = "pending" | "done" | "unchanged" | "refused" | "fa
 export interface FolderCopy {
   reference: ReferenceParam;
   to: ReferenceParam;
-  /** The object with exactly this name, instead of the objects below it. */
+  /** Copies the object with exactly this name, instead of the objects below it. */
   isObject?: boolean;
 }
 
 /** One file of a task over a folder. */
 export interface FolderItem {
-  /** Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new object. */
+  /**
+   * The path below the folder and the directory; for a copy the name of the new object. Bytes that are not UTF-8 are
+   * replaced.
+   */
   path: string;
-  /** What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it again. */
+  /**
+   * The action for this item. `read` is the action of a directory that could not be read: `folderTask/retry` reads
+   * it again.
+   */
   action: "put" | "write" | "delete" | "copy" | "move" | "read";
   state: FolderItemState;
   /** In bytes. */
   size: number;
-  /** The object, of a copy the new one; absent where there can be none. */
+  /** The object; for a copy the new object. Absent if the item cannot be an object. */
   reference?: Reference;
   /** The object that is copied or moved; otherwise absent. */
   source?: Reference;
-  /** Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ. */
+  /** The error of a refused or failed item. An unchanged item whose target may differ, or differs, has -13412. */
   error?: StorageError;
 }
 
@@ -476,7 +483,7 @@ export interface ServiceStatus {
   tasks: ServiceTasks;
 }
 
-/** Returns what the process counts and measures. */
+/** Returns the counters and measurements of the process. */
 export interface ServiceMetrics {
   metrics: Metric[];
 }
@@ -498,14 +505,14 @@ export interface Listing {
   bucketExists?: boolean;
 }
 
-/** Brings the next bytes of an upload that reference/putStream began. */
+/** Sends the next bytes of an upload that reference/putStream began. */
 export interface Appended {
-  /** All bytes before it are taken. */
+  /** All bytes before it are accepted. */
   offset: number;
   /**
-   * The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk has
-   * no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
-   * multiples of 256 KiB, it is less than a chunk behind offset.
+   * The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk is
+   * full and the task's record cannot be written: then it is the last recorded offset. On the other engines, whose
+   * servers accept multiples of 256 KiB, it is less than a chunk behind offset.
    */
   durable: number;
 }
@@ -514,16 +521,16 @@ export interface Appended {
 export interface StreamPiece {
   /** The bytes. None if the object ends where the last piece has ended. */
   data: string;
-  /** Where in the object they are. */
+  /** The position of the bytes in the object. */
   offset: number;
   /** True if the object ends with them. */
   isEnd: boolean;
   /**
-   * With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum; false if
-   * the stream did not begin with the first byte, or if the server has no checksum of the object.
+   * Only with isEnd, and for a read without offset. True if all bytes of the object were read and match its
+   * checksum; false if the stream did not begin with the first byte, or if the server has no checksum of the object.
    */
   verified?: boolean;
-  /** Of a read with offset: the size of the object. */
+  /** The size of the object. Only after a read with offset. */
   size?: number;
 }
 
@@ -1282,7 +1289,7 @@ export const RPC_NAMES: { readonly [code: number]: string };
 export class StorageMethods {
   /** Returns the contract: this OpenRPC document. Equal to `protocol/openrpc.json` of the running version. */
   discover(options?: RequestOptions): Promise<{ [name: string]: any }>;
-  /** Checks that the service responds. Answers at once, independent of other work in progress. */
+  /** Checks that the service responds. Answers immediately, independent of other work in progress. */
   ping(options?: RequestOptions): Promise<"pong">;
   /**
    * Returns the state of the process. Uptime in seconds; the number of connections, this one included; the pending
@@ -1291,10 +1298,11 @@ export class StorageMethods {
    */
   status(options?: RequestOptions): Promise<ServiceStatus>;
   /**
-   * Returns what the process counts and measures. The metrics since the start of the process, as `GET /metrics` of
-   * the HTTP servers shows them in the text format of Prometheus. Names and labels are those of operations.md. The
-   * samples of a histogram have `buckets`, in seconds, each with the number of values up to its bound `le`; others
-   * have a `value`. New metrics and labels may be added. Labels never have names of objects, files or clients.
+   * Returns the counters and measurements of the process. The metrics since the start of the process, as `GET
+   * /metrics` of the HTTP servers shows them in the text format of Prometheus. Names and labels are those of
+   * operations.md. The samples of a histogram have `buckets`, in seconds, each with the number of values up to its
+   * bound `le`; others have a `value`. New metrics and labels may be added. Labels never have names of objects,
+   * files or clients.
    */
   metrics(options?: RequestOptions): Promise<ServiceMetrics>;
   /**
@@ -1320,8 +1328,8 @@ export class StorageMethods {
    */
   getSettings(options?: RequestOptions): Promise<Settings>;
   /**
-   * Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine of those that have
-   * had an object, on Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (-13050).
+   * Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine the buckets that have
+   * had an object, on Google Cloud Storage the buckets of a project. Firebase Storage cannot list buckets (-13050).
    * `project`: The project of Google Cloud whose buckets are listed; by default that of the setting userProject. On
    * the embedded engine -13050.
    */
@@ -1330,8 +1338,8 @@ export class StorageMethods {
 
 export class ReferenceMethods {
   /**
-   * Says whether there is an object. False for an object that is not there, also where there are others below that
-   * name, and on the embedded engine in any bucket; an error where that cannot be found out.
+   * Returns whether an object exists. False if the object does not exist, also if objects below that name exist,
+   * and, on the embedded engine, in any bucket. An error if the engine cannot determine it.
    */
   exists(options?: RequestOptions): Promise<boolean>;
   /**
@@ -1344,18 +1352,17 @@ export class ReferenceMethods {
    * ignored, so a client can edit metadata that it has read and send it back. Absent keys of customMetadata are
    * kept, too; null removes a key. metageneration increases by one. `ifGenerationMatch`: Changes only if the object
    * has this generation, given as in metadata or as an integer; 0 requires that there is no object. Otherwise
-   * -13412. `ifMetagenerationMatch`: The same condition for the metageneration. In the SDK:
-   * `StorageReference.updateMetadata(_:)`.
+   * -13412. `ifMetagenerationMatch`: The metageneration that the object must have, by the rules of
+   * `ifGenerationMatch`. In the SDK: `StorageReference.updateMetadata(_:)`.
    */
   updateMetadata(metadata: MetadataChange, options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<Metadata>;
   /**
    * Returns a URL for downloads of the object without credentials. The URL contains a secret, so a download needs no
    * token and no client. It is valid until it is revoked or the object is deleted. A remote engine serves it on its
    * own server, the embedded engine on this machine. `expiresIn`: The lifetime of the URL in seconds: 1 to 604800.
-   * URLs of Google Cloud Storage expire in any case, by default after seven days. On the embedded engine one that
-   * expires holds no longer than those that do not: revoking these ends it. A server of Google Cloud Storage on
-   * plain http has URLs without an end. With Firebase Storage this param is -13050. In the SDK:
-   * `StorageReference.downloadURL()`.
+   * URLs of Google Cloud Storage expire in any case, by default after seven days. On the embedded engine
+   * `reference/revokeDownloadURL` also ends URLs with an expiry. URLs of a server of Google Cloud Storage on plain
+   * http do not expire. With Firebase Storage this param is -13050. In the SDK: `StorageReference.downloadURL()`.
    */
   downloadURL(options?: { expiresIn?: number; } & RequestOptions): Promise<string>;
   /**
@@ -1366,8 +1373,8 @@ export class ReferenceMethods {
   /**
    * Deletes an object. Later requests do not find it; running downloads of it may fail. Objects below it are kept.
    * `ifGenerationMatch`: Deletes only if the object has this generation, given as in metadata or as an integer; 0
-   * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The same condition for the
-   * metageneration. In the SDK: `StorageReference.delete()`.
+   * requires that there is no object. Otherwise -13412. `ifMetagenerationMatch`: The metageneration that the object
+   * must have, by the rules of `ifGenerationMatch`. In the SDK: `StorageReference.delete()`.
    */
   delete(options?: { ifGenerationMatch?: Precondition; ifMetagenerationMatch?: Precondition; } & RequestOptions): Promise<void>;
   /**
@@ -1378,14 +1385,14 @@ export class ReferenceMethods {
    * number of prefixes and items together: 1 to 1000, else -13050. The default is 1000. `pageToken`: The pageToken
    * of the previous page of the same reference, with the same `recursive`; one of another reference, or an unknown
    * one, is -13050. `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with
-   * `object`. Firebase Storage itself may omit them. `metadata`: The page has the metadata of its items. The list of
-   * Firebase Storage has none: with that engine the service asks for each item, and leaves out those that are gone
-   * meanwhile. `recursive`: Lists the items at any depth below the reference, and no prefixes. In the SDK:
-   * `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
+   * `object`. Firebase Storage itself may omit them. `metadata`: The page has the metadata of its items. The lists
+   * of Firebase Storage have no metadata: with that engine the service requests the metadata of each item, and omits
+   * items that were deleted meanwhile. `recursive`: Lists the items at any depth below the reference, and no
+   * prefixes. In the SDK: `StorageReference.list(maxResults:), .list(maxResults:pageToken:)`.
    */
   list(options?: { maxResults?: number; pageToken?: string; exact?: boolean; metadata?: boolean; recursive?: boolean; } & RequestOptions): Promise<References>;
   /**
-   * Lists all direct children of a reference, or all that is below it. All pages of `reference/list` in one answer:
+   * Lists all direct children of a reference, or all objects below it. All pages of `reference/list` in one answer:
    * if there may be very many children, list them page by page. Children that are created or deleted in the meantime
    * may be missing. `exact`: Includes names with empty segments, as in `reference/list`. `recursive`: Lists the
    * items at any depth below the reference, and no prefixes. In the SDK: `StorageReference.listAll()`.
@@ -1396,10 +1403,10 @@ export class ReferenceMethods {
    * too large for an answer of maxMessageBytes (about 48 MiB by default), is -13032 and is not downloaded:
    * `reference/writeToFile` accepts any size. Retries for maxDownloadRetryTime. `maxSize`: In bytes, not negative
    * (else -13050). The service reserves this much memory, so calls with large values wait for each other. `offset`:
-   * Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified, unless it is
-   * all of the object. `length`: How long it is; shorter where the object ends before. By default it is all that
-   * follows. maxSize counts for the part. In the SDK: `StorageReference.getData(maxSize:completion:),
-   * .data(maxSize:)`.
+   * The first byte of the part: at most the size of the object, else -13050. A part is not verified, unless it is
+   * the whole object. `length`: The length of the part, which ends at the end of the object at the latest. By
+   * default the part is the rest of the object. maxSize applies to the part. In the SDK:
+   * `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
    */
   getData(maxSize: number, options?: { offset?: number; length?: number; } & RequestOptions): Promise<Bytes>;
 }

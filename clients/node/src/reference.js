@@ -90,11 +90,11 @@ class Reference extends ReferenceMethods {
   }
 
   copy(to, options) {
-    return this.#begin(UploadTask, "reference/copy", { to: place(to) }, COPY_OPTIONS, options, { written: to });
+    return this.#begin(UploadTask, "reference/copy", { to: this.#place(to) }, COPY_OPTIONS, options, { written: to });
   }
 
   move(to, options) {
-    return this.#begin(UploadTask, "reference/move", { to: place(to) }, COPY_OPTIONS, options, { written: to });
+    return this.#begin(UploadTask, "reference/move", { to: this.#place(to) }, COPY_OPTIONS, options, { written: to });
   }
 
   writeToFile(file, options) {
@@ -146,6 +146,14 @@ class Reference extends ReferenceMethods {
     return { prefixes: folders, items: objects, ...rest };
   }
 
+  /** A reference, or its URL, as a param. */
+  #place(reference) {
+    if (reference instanceof Reference) return reference.toJSON();
+    if (typeof reference !== "string") throw new TypeError("A reference or its URL is wanted.");
+    this.#session.checkEngine(reference);
+    return reference;
+  }
+
   #openStream(options) {
     const names = [...STREAM_OPTIONS, "md5Hash", ...TASK_OPTIONS];
     const { md5Hash, ...more } = optionsOf("putStream", options, names, adviceFor(STREAM_OPTIONS));
@@ -155,7 +163,7 @@ class Reference extends ReferenceMethods {
 
   #copyFolder(kind, to, options) {
     const beginning = { kind, files: NO_FILES, isPlanned: false };
-    const params = { to: place(to), move: kind === "move" };
+    const params = { to: this.#place(to), move: kind === "move" };
     return this.#begin(FolderTask, "reference/copyAll", params, COPY_ALL_OPTIONS, options, { beginning });
   }
 
@@ -179,13 +187,6 @@ class Reference extends ReferenceMethods {
 
 function segments(path) {
   return path.split("/").filter(Boolean);
-}
-
-/** A reference as a param. */
-function place(reference) {
-  if (reference instanceof Reference) return reference.toJSON();
-  if (typeof reference === "string") return reference;
-  throw new TypeError("A reference or its URL is wanted.");
 }
 
 /** A property of the object is no option, but a part of one. */

@@ -6,6 +6,7 @@ const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
+const { checkEngine, parseURL } = require("./url.js");
 
 const KINDS = {
   "uploadTask/event": UploadTask,
@@ -21,6 +22,9 @@ class Session {
   /** Whether other clients may resume what is paused. */
   isShared;
   #connection;
+  #engine;
+  /** The server of S3, where the client has named it. */
+  #server;
   #observers = new Map();
   #underWay = new Set();
   /** The tasks that this session has started, resumed or retried, until it receives their end. */
@@ -33,7 +37,8 @@ class Session {
     if (!this.#known.get(key)?.deref()) this.#known.delete(key);
   });
 
-  constructor(transport, onRefreshToken) {
+  constructor(transport, onRefreshToken, server) {
+    this.#server = server;
     this.onRefreshToken = onRefreshToken;
     this.isShared = transport.isShared;
     this.#connection = new Connection(transport, {
@@ -51,6 +56,7 @@ class Session {
     const params = { protocolVersion: 1, client: { name: "storage-rpc-client for Node", version: VERSION }, pausesTasks };
     try {
       const server = await this.request("initialize", params, { signal: AbortSignal.timeout(START_PATIENCE) });
+      this.#engine = server.engine;
       this.#connection.serviceVersion = server.server?.version;
       this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
       this.defaultBucket = bucket ?? server.defaultBucket;
@@ -87,6 +93,15 @@ class Session {
 
   reference({ bucket, fullPath, object }) {
     return new Reference(this, bucket, fullPath, object);
+  }
+
+  referenceOf(url) {
+    this.checkEngine(url);
+    return this.reference(parseURL(url, this.#server));
+  }
+
+  checkEngine(url) {
+    checkEngine(url, this.#engine);
   }
 
   snapshot(Kind, { task, source, failures, observers, ...rest }) {

@@ -8,7 +8,7 @@ const { callbackOf, optionsOf } = require("./options.js");
 const { Session } = require("./session.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 const { Child, Socket } = require("./transport.js");
-const { isURL, parseURL } = require("./url.js");
+const { isURL, serverOf } = require("./url.js");
 
 const SESSION_OPTIONS = ["bucket", "pausesTasks", "onRefreshToken"];
 const SPAWN_OPTIONS = ["program", "engine", "endpoint", "args", "env", "shared", ...SESSION_OPTIONS];
@@ -40,7 +40,7 @@ class Storage extends StorageMethods {
     const { program, env = {}, ...given } = optionsOf("spawn", options, SPAWN_OPTIONS, flag);
     const environment = { ...process.env, ...env };
     const command = words(program ?? (environment.STORAGE_RPC || bundled() || "storage-rpc"), given);
-    return Storage.#open(await Child.start(command, environment, given.shared), given);
+    return Storage.#open(await Child.start(command, environment, given.shared), given, serverOf(command));
   }
 
   static async connect(socketPath, options) {
@@ -50,9 +50,9 @@ class Storage extends StorageMethods {
     return Storage.#open(await Socket.connect(socketPath), session);
   }
 
-  static async #open(transport, { bucket, pausesTasks = !transport.isShared, onRefreshToken }) {
+  static async #open(transport, { bucket, pausesTasks = !transport.isShared, onRefreshToken }, server) {
     const storage = new Storage();
-    storage.#session = new Session(transport, onRefreshToken);
+    storage.#session = new Session(transport, onRefreshToken, server);
     await storage.#session.open(bucket, pausesTasks);
     return storage;
   }
@@ -72,7 +72,7 @@ class Storage extends StorageMethods {
   reference(pathOrURL = "", options) {
     const { bucket } = optionsOf("reference", options, ["bucket"]);
     if (!isURL(pathOrURL)) return this.#session.reference({ bucket: bucket ?? this.defaultBucket, fullPath: pathOrURL });
-    const found = this.#session.reference(parseURL(pathOrURL));
+    const found = this.#session.referenceOf(pathOrURL);
     if (found.bucket === (bucket ?? found.bucket)) return found;
     const data = { name: "bucketMismatch", bucket: found.bucket, retryable: false };
     throw new StorageError(`${found} is in bucket ${found.bucket}, not in ${bucket}.`, -13051, data);

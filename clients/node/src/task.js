@@ -1,5 +1,6 @@
 "use strict";
 /** Uploads, downloads, and tasks over folders. */
+const { inspect } = require("node:util");
 const { contentOf } = require("./bytes.js");
 const { ServiceGoneError, StorageError } = require("./errors.js");
 const { STATUSES, TaskMethods } = require("./methods.js");
@@ -61,6 +62,10 @@ class Task extends TaskMethods {
 
   get continued() {
     return this.#continued;
+  }
+
+  [inspect.custom]() {
+    return `${this.constructor.name} <${this.#id ?? "not started yet"}>`;
   }
 
   started() {

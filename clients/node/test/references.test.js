@@ -16,6 +16,7 @@ check("references are those of the service", async (room) => {
     "https://h/b/a?GoogleAccessId=a&Signature=x", "https://b.storage.googleapis.com/v0/b/c/o/d", "https://h/v0/b/b/o/a?Signature=x",
     "https://h/v0/b/b/o/docs%2F?alt=media", "https://h/v0/b/b/o/%2Fa%2F%2Fb%252F+.", "https://h/v0/b/b/o//", "https://h/v0/b/b/o/..%2F",
     "https://storage.googleapis.com/b/docs/?X-Goog-Signature=x", "https://storage.googleapis.com/storage/v1/b/c/o/d?X-Goog-Signature=x",
+    "http://localhost:1/b/a%20b?X-Amz-Signature=x", "https://h/storage/v1/b/b/o/d?AWSAccessKeyId=a&Signature=x",
   ];
   for (const url of urls) await same(storage.reference(url), storage.request("storage/reference", { url }));
   const place = storage.reference("a/b");
@@ -32,6 +33,45 @@ async function same(mine, answer) {
   const { bucket: a, fullPath: b, name: c, url: d, object: e } = mine;
   assert.deepEqual([a, b, c, d, e], [bucket, fullPath, name, url, object]);
 }
+
+check("URLs of S3 need its engine", async (room) => {
+  const urls = [
+    "s3://b/a%20b//c", "https://b.s3.eu-central-1.amazonaws.com/a%20b//c+d?x#y", "https://my.b.S3.dualstack.us-east-1.amazonaws.com:443/a",
+    "https://s3.b.s3-eu-west-1.amazonaws.com/v0/b/c/o/d", "https://b.s3.cn-north-1.amazonaws.com.cn/", "https://s3.amazonaws.com/b/a/",
+    "https://s3-eu-west-1.amazonaws.com/v0/b/c",
+  ];
+  const here = await room.spawn();
+  const advice = "add --engine s3; for this disk write";
+  for (const [url, refusal] of [
+    [urls[0], `${urls[0]} names an object or a bucket of S3: ${advice} gs://b/a%20b/c`],
+    [urls[1], `https://b.s3.eu-central-1.amazonaws.com/a%20b//c+d… names an object of Amazon S3: ${advice} gs://b/a b/c+d`],
+  ]) {
+    assert.throws(() => here.reference(url), { reason: "pathError", message: refusal });
+    assert.throws(() => here.reference("a").copy(url), { reason: "pathError", message: refusal });
+  }
+  const spawn = (args, options = {}) => {
+    const own = ["--anonymous", "--bucket", "b", "--root", `${room.directory}/${args.length}`, ...args];
+    return room.spawn({ engine: "s3", args: own, ...options });
+  };
+  const agree = async (storage, all) => {
+    for (const url of all) await same(storage.reference(url), storage.request("storage/reference", { url }));
+  };
+  const amazon = await spawn([]);
+  await agree(amazon, urls);
+  assert.throws(() => amazon.reference("https://s3.test:9000/b/a"), { reason: "pathError" });
+  const hosts = ["https://s3.test:9000", "https://B.s3.test:9000", "https://b.storage.googleapis.com"];
+  const below = hosts.flatMap((host) => [`${host}/storage/v1/b/c/o/d`, `${host}/b/a%2F/`]);
+  for (const other of [
+    await spawn(["--virtual-host"], { endpoint: "https://S3.test:9000/" }),
+    await spawn(["--virtual-host", "--endpoint=https://s3.test:9000"]),
+  ]) {
+    await agree(other, [...urls, ...below]);
+    for (const url of ["http://s3.test:9000/b/a", "https://s3.test/b/a", "https://u@s3.test:9000/b/a", "https://s3.test:9000/"]) {
+      assert.throws(() => other.reference(url), { reason: "pathError" }, url);
+      await assert.rejects(other.request("storage/reference", { url }), { reason: "pathError" }, url);
+    }
+  }
+});
 
 check("a reference is in the bucket that is named", async (room) => {
   const storage = await room.spawn();

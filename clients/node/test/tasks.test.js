@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { inspect } from "node:util";
 import { DownloadTask, UploadTask } from "../index.js";
 import { MIB, check, course, hearing, holdAt, impatient, statuses } from "./support.js";
 
@@ -11,6 +12,7 @@ check("the events of an upload arrive in order", async (room) => {
   const task = storage.reference("notes/today.txt").putData("It räined.", { metadata: { cacheControl: "no-store" } });
   assert.ok(task instanceof UploadTask);
   assert.equal(task.id, undefined);
+  assert.equal(inspect(task), "UploadTask <not started yet>");
   const heard = hearing(task);
   const stored = await task.wait();
   assert.deepEqual(statuses(heard), ["resume", "progress", "success"]);
@@ -19,6 +21,7 @@ check("the events of an upload arrive in order", async (room) => {
   assert.deepEqual(heard.at(-1).metadata, stored);
   assert.equal(await task.snapshot(), heard.at(-1));
   assert.equal(await task.started(), task.id);
+  assert.equal(inspect(task), `UploadTask <${task.id}>`);
   assert.equal(storage.uploadTask(task.id), task);
 });
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import dataclasses
-import signal
+import hashlib
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NoReturn
 
 from .errors import StorageError
@@ -38,7 +38,8 @@ def parser() -> Parser:
     options.add_argument("--bucket", metavar="NAME", help="the bucket of a REFERENCE that is a path")
     whole = Parser(prog="python3 -m storage_rpc", description="Storage, from the command line.")
     commands = whole.add_subparsers(dest="command", required=True, metavar="put|metadata")
-    put = commands.add_parser("put", parents=[options], help="upload a file")
+    resumes = "Ctrl-C, which ends the command with status 130, and a kill pause the upload; the same command resumes it."
+    put = commands.add_parser("put", parents=[options], help="upload a file", description=f"Uploads a file. {resumes}")
     put.add_argument("file", metavar="FILE")
     for name in ("generation", "metageneration"):
         put.add_argument(
@@ -50,41 +51,21 @@ def parser() -> Parser:
     return whole
 
 
-@contextlib.contextmanager
-def first_interrupt_noted() -> Iterator[list[int]]:
-    """Adds the first Ctrl-C to the list; the second one raises KeyboardInterrupt."""
-    noted: list[int] = []
-    before = signal.getsignal(signal.SIGINT)
-
-    def note(number: int, _: object) -> None:
-        noted.append(number)
-        signal.signal(signal.SIGINT, before)
-
-    signal.signal(signal.SIGINT, note)
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def put(reference: Reference, options: argparse.Namespace) -> Metadata:
-    """Uploads; Ctrl-C cancels."""
+    """Uploads. Ctrl-C and a kill pause the upload, and the same command resumes it."""
+    conditions = options.if_generation_match, options.if_metageneration_match
+    request = (os.path.abspath(options.file), reference.bucket, reference.full_path, reference.object, *conditions)
     with ProgressBar() as bar:
-        # The upload may begin before its task is known here.
-        with first_interrupt_noted() as interrupts:
-            task = reference.put_file(
-                options.file,
-                if_generation_match=options.if_generation_match,
-                if_metageneration_match=options.if_metageneration_match,
-                on_progress=bar,
-            )
-        try:
-            if interrupts:
-                raise KeyboardInterrupt
-            return task.wait()
-        except KeyboardInterrupt:
-            task.cancel()
-            return task.wait()
+        task = reference.put_file(
+            options.file,
+            if_generation_match=options.if_generation_match,
+            if_metageneration_match=options.if_metageneration_match,
+            key="storage_rpc put " + hashlib.sha256(repr(request).encode()).hexdigest(),
+        )
+        if task.continued:
+            print(f"resuming {options.file}", file=sys.stderr)
+        task.observe("progress", bar)
+        return task.wait()
 
 
 def show(metadata: Metadata) -> None:
@@ -98,13 +79,13 @@ def show(metadata: Metadata) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Returns the exit status: 0 done, 1 failed; an invalid command line exits with 64."""
+    """Returns the exit status: 0 done, 1 failed, 130 interrupted; an invalid command line exits with 64."""
     options = parser().parse_args(arguments)
     if options.socket and (options.root or options.shared):
         parser().error("--root and --shared are not for a service on a socket")
     try:
         with Storage(
-            socket=options.socket, root=options.root, shared=options.shared, bucket=options.bucket
+            socket=options.socket, root=options.root, shared=options.shared, bucket=options.bucket, pauses_tasks=True
         ) as storage:
             reference = storage.reference(options.reference)
             show(put(reference, options) if options.command == "put" else reference.get_metadata())
@@ -112,7 +93,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (StorageError, TimeoutError, ValueError) as error:
         print(f"storage_rpc: {error}", file=sys.stderr)
     except KeyboardInterrupt:
-        print("storage_rpc: interrupted", file=sys.stderr)
+        paused = "paused; the same command resumes the upload" if options.command == "put" else "interrupted"
+        print(f"storage_rpc: {paused}", file=sys.stderr)
+        return 130
     return 1
 
 

@@ -12,7 +12,8 @@ from ._program import Engine, command_line
 from ._tasks import TaskBase, Tasks
 from ._types import Status, TokenKind
 from .errors import RPCError
-from .wire import reference_to_wire
+from .urls import check_engine, server_of
+from .wire import place, reference_to_wire
 
 FreshToken = Union[str, "tuple[str, float | None]", None]
 """A token, or a token and the seconds for which it is good; None for "no more"."""
@@ -35,6 +36,12 @@ class ReferenceBase:
     @property
     def _place(self) -> Mapping[str, str]:
         return reference_to_wire(self.bucket, self.full_path, self.object)
+
+    def _target(self, reference: Any) -> Any:
+        """Another reference, or its URL, as a param."""
+        if isinstance(reference, str):
+            check_engine(reference, self._storage._engine)
+        return place(reference)
 
     def _start(
         self,
@@ -84,11 +91,15 @@ class SessionBase:
         self._waits_for_tasks = False
         self._socket = None if socket is None else os.fspath(socket)
         self._bucket = bucket
+        self._server = server_of(self._command)
+        self._engine: str | None = None
+        """The engine of the service, once it has greeted."""
         self._tasks = Tasks(self, self._kinds)
 
     def _greeted(self, server: Mapping[str, Any]) -> None:
         """Takes the answer to `initialize`. A private service waits for the running tasks itself before it ends, unless
         it serves this session through the service of another client. With a harness it lets go what a test holds."""
+        self._engine = server.get("engine")
         self._waits_for_tasks = self._pauses_tasks and not server.get("harness")
 
     def _ask_for_token(self, method: str, params: Mapping[str, Any]) -> Any:

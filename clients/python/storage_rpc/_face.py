@@ -18,7 +18,7 @@ from ._session import Session
 from ._streams import await_bytes, check_end, size_of
 from ._tasks import R, TaskBase
 from ._types import Metadata, Status
-from .connection import Answer
+from .connection import Answer, result_of, steps
 from .text import TextDownloadStream, TextUploadStream
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class Waiting(TaskBase[S, R]):
                 self._storage._connection.call(self._method("wait"), {"task": self.id}, snapshot, timeout)
             )
         try:
-            snapshot = self._finished.result(timeout)
+            snapshot = result_of(self._finished, timeout)
         except concurrent.futures.TimeoutError:
             if not self._end.done():
                 raise TimeoutError(f"The {self.kind} has not ended within {timeout} seconds.") from None
@@ -205,7 +205,7 @@ def begun(task: Waiting[Any, Any]) -> str:
 
 def answered(answer: concurrent.futures.Future[T]) -> T:
     """The result of a request that was sent before."""
-    return answer.result()
+    return result_of(answer)
 
 
 def forsake(session: Session, answers: Iterable[Answer[Any]]) -> None:
@@ -246,4 +246,4 @@ def chunks(source: Any, size: int) -> Iterator[Any]:
 
 def happened(event: threading.Event, timeout: float | None) -> bool:
     """Waits for the event. False after `timeout` seconds."""
-    return event.wait(timeout)
+    return any(event.wait(step) for step in steps(timeout)) or event.is_set()

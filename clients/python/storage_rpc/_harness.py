@@ -88,8 +88,8 @@ class Failure(TypedDict, total=False):
 
 
 class Ending(TypedDict, total=False):
-    """`fail`: the engine is not called, and this is the answer. `lose`: the engine executes the call, and this
-    replaces its answer; an upload that has ended is found by the next `query`.
+    """`fail`: the engine is not called, and the failure is the answer. `lose`: the engine executes the call, and the
+    failure replaces its answer; the next `query` finds an upload that has ended.
     """
 
     fail: Failure
@@ -125,8 +125,8 @@ class Entry(TypedDict):
     task: NotRequired[str]
     """The id of the task."""
     bytes: NotRequired[list[int]]
-    """The first byte that a step was about, and the one after the last; for a download that has failed, twice where
-    it began.
+    """The positions of the first byte of the step, and of the byte after its last one. Both are the first position
+    for a download that has failed.
     """
     outcome: str
     """`ok`, the name of an error, or `aborted` by a pause or a cancellation."""
@@ -192,7 +192,7 @@ class SettledResult(TypedDict):
     tasks: Mapping[State, int]
     held: list[Hold]
     resting: list[Resting]
-    """The tasks that rest before a retry, and until when."""
+    """The tasks that wait before a retry, and until when."""
 
 
 class SpaceResult(TypedDict):
@@ -232,7 +232,9 @@ class SaveResult(TypedDict):
 
 
 class Demanded(TypedDict):
-    """A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020."""
+    """A caller without one of these tokens is refused: the service sends auth/refreshToken with `refused`, then fails
+    with -13020.
+    """
 
     accept: list[str]
     kind: NotRequired[TokenKind]

@@ -12,7 +12,7 @@ from . import _types
 from ._files import local_path
 from ._streams import AsyncSource, Source
 from ._types import Metadata, ServiceStatus, Settings, Status, TokenKind
-from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, place, several, source
+from .wire import MetadataChange, decode, given, metadata_from_wire, metadata_to_wire, several, source
 
 if TYPE_CHECKING:
     from .aio.reference import (
@@ -163,7 +163,7 @@ class StorageMethods(Asking):
     def ping(self, *, timeout: float | None = None) -> str:
         """Checks that the service responds.
 
-        Answers at once, independent of other work in progress.
+        Answers immediately, independent of other work in progress.
         """
         return self._ask("service/ping", {}, str, timeout)
 
@@ -177,7 +177,7 @@ class StorageMethods(Asking):
         return self._ask("service/status", {}, decode(_types.ServiceStatus), timeout)
 
     def metrics(self, *, timeout: float | None = None) -> tuple[Mapping[str, Any], ...]:
-        """Returns what the process counts and measures.
+        """Returns the counters and measurements of the process.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
         format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
@@ -267,10 +267,11 @@ class StorageMethods(Asking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
-        of the embedded engine do. The value counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, not counting uploads in one request, such as all
+        copies of the embedded engine. The value applies to all clients of the service.
 
-        `downloads_at_once`: The same for downloads to files.
+        `downloads_at_once`: How many downloads to files run at the same time. The value applies to all clients of the
+        service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -292,8 +293,8 @@ class StorageMethods(Asking):
     def buckets(self, project: str | None = None, *, timeout: float | None = None) -> tuple[str, ...]:
         """Lists the buckets.
 
-        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
+        The names of all buckets, sorted by their bytes: on the embedded engine the buckets that have had an object,
+        on Google Cloud Storage the buckets of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
         `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
         On the embedded engine InvalidArgument.
@@ -307,7 +308,10 @@ class StorageMethods(Asking):
 
 
 class Referring:
-    """Starts tasks, and makes references of results."""
+    """Starts tasks, and makes references of results and params of references."""
+
+    def _target(self, reference: Any) -> Any:
+        raise NotImplementedError
 
     def _start_upload_task(self, *start: Any) -> UploadTask:
         raise NotImplementedError
@@ -386,7 +390,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -431,7 +436,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
         upload with this key is unfinished, the same request joins it instead of starting another one, also after a
@@ -471,11 +477,11 @@ class ReferenceMethods(Asking, Referring):
     ) -> UploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        The size need not be known. `append` sends the next bytes, and `finish` stores the object; before that nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
-        recorded, as on a full disk, is refused.
+        "stream"` and `offset`. It does not count as a running upload. A stream that cannot be recorded, as on a full
+        disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
@@ -490,7 +496,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
         """
         return self._start_upload_stream(
             source,
@@ -519,7 +526,7 @@ class ReferenceMethods(Asking, Referring):
         observe: Mapping[Status, Callable[[Snapshot], object]] | None = None,
         timeout: float | None = None,
     ) -> UploadTask:
-        """Makes another object of an object.
+        """Copies an object to another name or bucket.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
         missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
@@ -530,7 +537,7 @@ class ReferenceMethods(Asking, Referring):
         is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
         with PreconditionFailed. A copy onto itself is a new generation.
 
-        `to`: The new object. One that has this name is replaced.
+        `to`: The new object. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -538,17 +545,19 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/copy",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -583,7 +592,7 @@ class ReferenceMethods(Asking, Referring):
         with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
         object cannot be moved onto itself (InvalidArgument).
 
-        `to`: The new name. An object that has it is replaced.
+        `to`: The reference with the new name. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -591,17 +600,19 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/move",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -616,10 +627,10 @@ class ReferenceMethods(Asking, Referring):
         )
 
     def exists(self, *, timeout: float | None = None) -> bool:
-        """Says whether there is an object.
+        """Returns whether an object exists.
 
-        False for an object that is not there, also where there are others below that name, and on the embedded engine
-        in any bucket; an error where that cannot be found out.
+        False if the object does not exist, also if objects below that name exist, and, on the embedded engine, in any
+        bucket. An error if the engine cannot determine it.
         """
         return self._ask("reference/exists", {}, lambda result: bool(result["exists"]), timeout)
 
@@ -648,7 +659,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -669,9 +681,9 @@ class ReferenceMethods(Asking, Referring):
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
-        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is InvalidArgument.
+        case, by default after seven days. On the embedded engine `revoke_download_url` also ends URLs with an expiry.
+        URLs of a server of Google Cloud Storage on plain http do not expire. With Firebase Storage this param is
+        InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -703,7 +715,8 @@ class ReferenceMethods(Asking, Referring):
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -739,8 +752,8 @@ class ReferenceMethods(Asking, Referring):
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
-        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
-        the service asks for each item, and leaves out those that are gone meanwhile.
+        `metadata`: The page has the metadata of its items. The lists of Firebase Storage have no metadata: with that
+        engine the service requests the metadata of each item, and omits items that were deleted meanwhile.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -760,7 +773,7 @@ class ReferenceMethods(Asking, Referring):
         *,
         timeout: float | None = None,
     ) -> Listing:
-        """Lists all direct children of a reference, or all that is below it.
+        """Lists all direct children of a reference, or all objects below it.
 
         All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
         are created or deleted in the meantime may be missing.
@@ -790,11 +803,11 @@ class ReferenceMethods(Asking, Referring):
         `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
         with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
-        verified, unless it is all of the object.
+        `offset`: The first byte of the part: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is the whole object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
-        counts for the part.
+        `length`: The length of the part, which ends at the end of the object at the latest. By default the part is
+        the rest of the object. max_size applies to the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
@@ -872,9 +885,9 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -889,17 +902,19 @@ class ReferenceMethods(Asking, Referring):
         since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
         `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `metadata`: Of each new object. Without content_type each file has that of its name.
+        `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
+        its file implies.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -947,7 +962,7 @@ class ReferenceMethods(Asking, Referring):
         observe: Mapping[Status, Callable[[FolderSnapshot], object]] | None = None,
         timeout: float | None = None,
     ) -> FolderTask:
-        """Downloads all that is below a reference to a local directory, as one task.
+        """Downloads all objects below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
         created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
@@ -958,9 +973,9 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -973,15 +988,16 @@ class ReferenceMethods(Asking, Referring):
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
         Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1033,20 +1049,21 @@ class ReferenceMethods(Asking, Referring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
-        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path never means all
+        objects.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are deleted at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1054,8 +1071,8 @@ class ReferenceMethods(Asking, Referring):
         `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
-        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
-        `dry_run`, or without `key`, -32602.
+        that were stored there before this request, and objects whose deletion failed. Objects that are stored later
+        are kept. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -1105,35 +1122,35 @@ class ReferenceMethods(Asking, Referring):
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
-        `move`: The objects get new names instead of copies.
+        `move`: Moves the objects instead of copying them.
 
-        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
-        Each `to` is in the bucket of `to`.
+        `others`: More sources of the same task: up to 9,999 folders, or objects with `is_object`. Each `to` is in the
+        bucket of `to`.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
-        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
-        `others` with `is_object`.
+        `exclude`: Patterns, as in `include`, of objects and folders to skip. Neither `include` nor `exclude` applies
+        to `others` with `is_object`.
 
-        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
-        is not taken for all.
+        `everything`: Must be true if the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        never means all objects.
 
         `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
         -32602.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
-        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+        `at_once`: The number of objects that are copied at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -1149,7 +1166,7 @@ class ReferenceMethods(Asking, Referring):
         return self._start_folder_task(
             "reference/copyAll",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     move=move,
                     others=several("others", others),
@@ -1181,10 +1198,9 @@ class ReferenceMethods(Asking, Referring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
-        observed, waits for its client without a time limit, and ends with the connection that began it, with
-        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
-        not recorded.
+        meanwhile, the next read and the task fail. The task buffers at most one piece, can be paused and observed,
+        waits for its client without a time limit, and ends with the connection that began it, with Cancelled. Its
+        snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -1215,7 +1231,7 @@ class TaskMethods(Asking):
         return self._ask("resume", {}, lambda result: bool(result["accepted"]), timeout)
 
     def retry(self, *, timeout: float | None = None) -> bool:
-        """Tries an upload again at once: the network is back.
+        """Tries an upload again immediately, for example when the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
         one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts
@@ -1274,7 +1290,7 @@ class FolderTaskMethods(Asking):
         return self._ask("cancel", {}, lambda result: bool(result["accepted"]), timeout)
 
     def retry(self, *, timeout: float | None = None) -> bool:
-        """Tries again what failed.
+        """Retries the failed and the pending items.
 
         Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
         observe it again.
@@ -1300,7 +1316,7 @@ class AsyncStorageMethods(AsyncAsking):
     async def ping(self) -> str:
         """Checks that the service responds.
 
-        Answers at once, independent of other work in progress.
+        Answers immediately, independent of other work in progress.
         """
         return await self._ask("service/ping", {}, str)
 
@@ -1314,7 +1330,7 @@ class AsyncStorageMethods(AsyncAsking):
         return await self._ask("service/status", {}, decode(_types.ServiceStatus))
 
     async def metrics(self) -> tuple[Mapping[str, Any], ...]:
-        """Returns what the process counts and measures.
+        """Returns the counters and measurements of the process.
 
         The metrics since the start of the process, as `GET /metrics` of the HTTP servers shows them in the text
         format of Prometheus. Names and labels are those of operations.md. The samples of a histogram have `buckets`,
@@ -1394,10 +1410,11 @@ class AsyncStorageMethods(AsyncAsking):
         `user_project`: The Google Cloud project that is billed for the requests to a remote engine, and whose quota
         they use; with an empty string the credentials decide.
 
-        `uploads_at_once`: How many uploads run at the same time, without those that go in one request, as all copies
-        of the embedded engine do. The value counts for all clients of the service.
+        `uploads_at_once`: How many uploads run at the same time, not counting uploads in one request, such as all
+        copies of the embedded engine. The value applies to all clients of the service.
 
-        `downloads_at_once`: The same for downloads to files.
+        `downloads_at_once`: How many downloads to files run at the same time. The value applies to all clients of the
+        service.
 
         In the SDK: `Storage.maxUploadRetryTime = …, and its siblings`.
         """
@@ -1418,8 +1435,8 @@ class AsyncStorageMethods(AsyncAsking):
     async def buckets(self, project: str | None = None) -> tuple[str, ...]:
         """Lists the buckets.
 
-        The names of all buckets, sorted by their bytes: on the embedded engine of those that have had an object, on
-        Google Cloud Storage of those of a project. Firebase Storage cannot list buckets (InvalidArgument).
+        The names of all buckets, sorted by their bytes: on the embedded engine the buckets that have had an object,
+        on Google Cloud Storage the buckets of a project. Firebase Storage cannot list buckets (InvalidArgument).
 
         `project`: The project of Google Cloud whose buckets are listed; by default that of the setting user_project.
         On the embedded engine InvalidArgument.
@@ -1432,7 +1449,10 @@ class AsyncStorageMethods(AsyncAsking):
 
 
 class AsyncReferring:
-    """Starts tasks, and makes references of results."""
+    """Starts tasks, and makes references of results and params of references."""
+
+    def _target(self, reference: Any) -> Any:
+        raise NotImplementedError
 
     def _start_upload_task(self, *start: Any) -> AsyncUploadTask:
         raise NotImplementedError
@@ -1481,7 +1501,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.putData(_:metadata:completion:), .putDataAsync(_:metadata:)`.
         """
@@ -1524,7 +1545,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an
         upload with this key is unfinished, the same request joins it instead of starting another one, also after a
@@ -1562,11 +1584,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
     ) -> AsyncUploadStream:
         """Begins an upload whose bytes the client sends piece by piece.
 
-        The size need not be known. `append` brings the next bytes, and `finish` stores the object; until then nothing
+        The size need not be known. `append` sends the next bytes, and `finish` stores the object; before that nothing
         is stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
         process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin:
-        "stream"` and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be
-        recorded, as on a full disk, is refused.
+        "stream"` and `offset`. It does not count as a running upload. A stream that cannot be recorded, as on a full
+        disk, is refused.
 
         `source`: Where the bytes come from: an iterable of bytes-like objects, or a file that is open for reading
         bytes; with asyncio also an asynchronous iterable, or a reader whose `read` is awaited. It is read as fast as
@@ -1581,7 +1603,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object has this generation, given as in metadata or as an integer; 0
         requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
         """
         return self._start_upload_stream(
             source,
@@ -1608,7 +1631,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         on_progress: Callable[[AsyncSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncSnapshot], object]] | None = None,
     ) -> AsyncUploadTask:
-        """Makes another object of an object.
+        """Copies an object to another name or bucket.
 
         An upload task whose source is an object. Its size is unknown until the task has looked at the object; a
         missing one fails the task with ObjectNotFound. The new object has the metadata of the source, or the given
@@ -1619,7 +1642,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         is replaced meanwhile, the copy restarts once; the second time, or with if_source_generation_match, it fails
         with PreconditionFailed. A copy onto itself is a new generation.
 
-        `to`: The new object. One that has this name is replaced.
+        `to`: The new object. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -1627,17 +1650,19 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is copied must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/copy",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -1670,7 +1695,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         with PreconditionFailed. Firebase Storage deletes only by name: there the service compares just before. An
         object cannot be moved onto itself (InvalidArgument).
 
-        `to`: The new name. An object that has it is replaced.
+        `to`: The reference with the new name. An existing object with this name is replaced.
 
         `metadata`: The metadata of the new object, instead of the source's. content_type defaults to the source's.
         `md5_hash` must equal the source's, else NonMatchingChecksum.
@@ -1678,17 +1703,19 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Stores only if the object at `to` has this generation, given as in metadata or as an
         integer; 0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         `if_source_generation_match`: The generation that the object that is moved must have. Otherwise
         PreconditionFailed.
 
-        `if_source_metageneration_match`: The same condition for its metageneration.
+        `if_source_metageneration_match`: The metageneration that the source must have, by the rules of
+        `if_source_generation_match`.
         """
         return self._start_upload_task(
             "reference/move",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     metadata=metadata_to_wire(metadata),
                     ifGenerationMatch=if_generation_match,
@@ -1702,10 +1729,10 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         )
 
     async def exists(self) -> bool:
-        """Says whether there is an object.
+        """Returns whether an object exists.
 
-        False for an object that is not there, also where there are others below that name, and on the embedded engine
-        in any bucket; an error where that cannot be found out.
+        False if the object does not exist, also if objects below that name exist, and, on the embedded engine, in any
+        bucket. An error if the engine cannot determine it.
         """
         return await self._ask("reference/exists", {}, lambda result: bool(result["exists"]))
 
@@ -1732,7 +1759,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Changes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.updateMetadata(_:)`.
         """
@@ -1752,9 +1780,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         object is deleted. A remote engine serves it on its own server, the embedded engine on this machine.
 
         `expires_in`: The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any
-        case, by default after seven days. On the embedded engine one that expires holds no longer than those that do
-        not: revoking these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With
-        Firebase Storage this param is InvalidArgument.
+        case, by default after seven days. On the embedded engine `revoke_download_url` also ends URLs with an expiry.
+        URLs of a server of Google Cloud Storage on plain http do not expire. With Firebase Storage this param is
+        InvalidArgument.
 
         In the SDK: `StorageReference.downloadURL()`.
         """
@@ -1779,7 +1807,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `if_generation_match`: Deletes only if the object has this generation, given as in metadata or as an integer;
         0 requires that there is no object. Otherwise PreconditionFailed.
 
-        `if_metageneration_match`: The same condition for the metageneration.
+        `if_metageneration_match`: The metageneration that the object must have, by the rules of
+        `if_generation_match`.
 
         In the SDK: `StorageReference.delete()`.
         """
@@ -1812,8 +1841,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `exact`: Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`.
         Firebase Storage itself may omit them.
 
-        `metadata`: The page has the metadata of its items. The list of Firebase Storage has none: with that engine
-        the service asks for each item, and leaves out those that are gone meanwhile.
+        `metadata`: The page has the metadata of its items. The lists of Firebase Storage have no metadata: with that
+        engine the service requests the metadata of each item, and omits items that were deleted meanwhile.
 
         `recursive`: Lists the items at any depth below the reference, and no prefixes.
 
@@ -1826,7 +1855,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         )
 
     async def list_all(self, exact: bool | None = None, recursive: bool | None = None) -> AsyncListing:
-        """Lists all direct children of a reference, or all that is below it.
+        """Lists all direct children of a reference, or all objects below it.
 
         All pages of `list` in one answer: if there may be very many children, list them page by page. Children that
         are created or deleted in the meantime may be missing.
@@ -1849,11 +1878,11 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `max_size`: In bytes, not negative (else InvalidArgument). The service reserves this much memory, so calls
         with large values wait for each other.
 
-        `offset`: Where a part begins, in bytes: at most the size of the object, else InvalidArgument. A part is not
-        verified, unless it is all of the object.
+        `offset`: The first byte of the part: at most the size of the object, else InvalidArgument. A part is not
+        verified, unless it is the whole object.
 
-        `length`: How long it is; shorter where the object ends before. By default it is all that follows. max_size
-        counts for the part.
+        `length`: The length of the part, which ends at the end of the object at the latest. By default the part is
+        the rest of the object. max_size applies to the part.
 
         In the SDK: `StorageReference.getData(maxSize:completion:), .data(maxSize:)`.
         """
@@ -1927,9 +1956,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -1944,17 +1973,19 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
         `a//b`.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `metadata`: Of each new object. Without content_type each file has that of its name.
+        `metadata`: The metadata of each new object. Without content_type each object has the type that the name of
+        its file implies.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2000,7 +2031,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         on_progress: Callable[[AsyncFolderSnapshot], object] | None = None,
         observe: Mapping[Status, Callable[[AsyncFolderSnapshot], object]] | None = None,
     ) -> AsyncFolderTask:
-        """Downloads all that is below a reference to a local directory, as one task.
+        """Downloads all objects below a reference to a local directory, as one task.
 
         The object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
         created. Each file appears atomically, as with `write_to_file`. The task continues after a restart, and
@@ -2011,9 +2042,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
@@ -2026,15 +2057,16 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `delete`: Deletes the files in the directory that are not below the reference. Links and directories are kept.
         Files are deleted after everything else has succeeded, except files that have changed since they were listed.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. A file whose target exists
         counts as unchanged.
 
-        `at_once`: Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are transferred or deleted at a time, at most; the limits for all tasks
+        also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2084,20 +2116,21 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
         `exclude`: Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
 
-        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path is not taken for all.
+        `everything`: Must be true for the root of a bucket, else InvalidArgument: an empty path never means all
+        objects.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
-        `at_once`: Deletes at most so many files at a time, below the limits that count for all tasks.
+        `at_once`: The number of files that are deleted at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2105,8 +2138,8 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         `continued`. Params that differ from the first request, except observers and `wait`, are InvalidArgument.
 
         `refresh`: With `key`: if the request joins a task, the task lists the folder again, and also deletes objects
-        that were stored there before this request, and failed ones. Objects that are stored later are kept. With
-        `dry_run`, or without `key`, -32602.
+        that were stored there before this request, and objects whose deletion failed. Objects that are stored later
+        are kept. With `dry_run`, or without `key`, -32602.
         """
         return self._start_folder_task(
             "reference/deleteAll",
@@ -2154,35 +2187,35 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
 
         `to`: The folder that the objects are copied to, or the root of a bucket.
 
-        `move`: The objects get new names instead of copies.
+        `move`: Moves the objects instead of copying them.
 
-        `others`: What the same task copies with the folder: up to 9,999 other folders, or with `is_object` objects.
-        Each `to` is in the bucket of `to`.
+        `others`: More sources of the same task: up to 9,999 folders, or objects with `is_object`. Each `to` is in the
+        bucket of `to`.
 
         `include`: Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for
         any, `?` for one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[`
-        without its `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is
-        compared with the path below the folder, any other with the name of the file or of a folder on the way to it;
-        one that ends with a slash matches folders alone. What is below a folder that matches, matches.
+        without its `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared
+        with the path below the folder, any other pattern with the name of the file or of a folder above it; a pattern
+        that ends with a slash matches only folders. If a folder matches, everything below it matches.
 
-        `exclude`: Leaves these objects and folders out, which are patterns as in `include`. Neither holds for
-        `others` with `is_object`.
+        `exclude`: Patterns, as in `include`, of objects and folders to skip. Neither `include` nor `exclude` applies
+        to `others` with `is_object`.
 
-        `everything`: Must be true where the root of a bucket is copied or moved, else InvalidArgument: an empty path
-        is not taken for all.
+        `everything`: Must be true if the root of a bucket is copied or moved, else InvalidArgument: an empty path
+        never means all objects.
 
         `changed`: Skips an object whose target has the same size and checksum. Metadata is not compared. With `move`
         -32602.
 
-        `dry_run`: Changes nothing: the task ends with the plan. `items` tells what would be done.
+        `dry_run`: Changes nothing: the task ends with the plan. `items` lists the planned actions.
 
         `if_generation_match`: 0 is the only value: existing objects are not replaced. An object whose target exists
         counts as unchanged, and is not moved.
 
-        `at_once`: Copies at most so many objects at a time, below the limits that count for all tasks.
+        `at_once`: The number of objects that are copied at a time, at most; the limits for all tasks also apply.
 
-        `keep_items`: `items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        and failed ones.
+        `keep_items`: Keeps all items for `items` after a success, too, until the task is forgotten. By default only
+        refused and failed items are kept.
 
         `key`: A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task
         over a folder with this key is unfinished, the same request joins it instead of starting another one, also
@@ -2198,7 +2231,7 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         return self._start_folder_task(
             "reference/copyAll",
             {
-                "to": place(to),
+                "to": self._target(to),
                 **given(
                     move=move,
                     others=several("others", others),
@@ -2228,10 +2261,9 @@ class AsyncReferenceMethods(AsyncAsking, AsyncReferring):
         """Begins a download whose bytes the client fetches piece by piece.
 
         `read` answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted
-        meanwhile, the next read fails, and so does the task. The task buffers at most one piece, can be paused and
-        observed, waits for its client without a time limit, and ends with the connection that began it, with
-        Cancelled. Its snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is
-        not recorded.
+        meanwhile, the next read and the task fail. The task buffers at most one piece, can be paused and observed,
+        waits for its client without a time limit, and ends with the connection that began it, with Cancelled. Its
+        snapshots have `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
 
         `offset`: The first byte that is read: at most the size of the object, else the task fails with
         InvalidArgument. 0 by default.
@@ -2262,7 +2294,7 @@ class AsyncTaskMethods(AsyncAsking):
         return await self._ask("resume", {}, lambda result: bool(result["accepted"]))
 
     async def retry(self) -> bool:
-        """Tries an upload again at once: the network is back.
+        """Tries an upload again immediately, for example when the network is back.
 
         An upload that waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the
         one that was due. An upload that has failed with a `retryable` error, or with RetryLimitExceeded, restarts
@@ -2321,7 +2353,7 @@ class AsyncFolderTaskMethods(AsyncAsking):
         return await self._ask("cancel", {}, lambda result: bool(result["accepted"]))
 
     async def retry(self) -> bool:
-        """Tries again what failed.
+        """Retries the failed and the pending items.
 
         Ends a wait after a failure. A failed task continues with its failed and pending items, under the same id;
         observe it again.

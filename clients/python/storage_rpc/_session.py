@@ -23,7 +23,7 @@ from ._types import Settings
 from .connection import Answer, Connection, Dispatcher
 from .errors import StorageError
 from .transport import Child, Socket
-from .urls import is_url
+from .urls import check_engine, is_url
 from .wire import given
 
 T = TypeVar("T")
@@ -175,4 +175,5 @@ class Session(SessionBase, StorageMethods):
         return self._ask("storage/reference", params, lambda result: result)
 
     def _find_url(self, url: str, bucket: str | None = None) -> Any:
+        check_engine(url, self._engine)
         return self._ask("storage/reference", given(url=url, bucket=bucket), lambda result: result)

@@ -106,13 +106,13 @@ class Settings:
     engine, 8 elsewhere.
     """
     downloads_at_once: int | None = None
-    """The same for downloads to files: 16 on the embedded engine, 4 elsewhere."""
+    """The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere."""
 
 
 @dataclass(frozen=True)
 class Retry:
     """The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
-    it ends the wait. Pausing and resuming the task retries at once.
+    it ends the wait. Pausing and resuming the task retries immediately.
     """
 
     attempt: int
@@ -157,7 +157,7 @@ class FolderCounts:
     deleted: int
     """Objects or files that were deleted."""
     refused: int
-    """What cannot be an object or a file."""
+    """Items that cannot be an object or a file, such as links."""
     failed: int
     """Files that could not be transferred or deleted."""
     unchanged_bytes: int | None = None
@@ -191,16 +191,16 @@ class SnapshotOf(SnapshotText, Generic[TaskT, ReferenceT]):
     sends them, or a client of JSON-RPC appends or reads them piece by piece.
     """
     offset: int | None = None
-    """Of a stream that has not ended: the next byte that `read` answers, or the end of the bytes that the upload has
-    taken. Those of appends without an answer count once the engine is getting them: from then on nothing takes them
-    back. Of an upload that an earlier process began, and that is still paused, at most that.
+    """The position of a stream that has not ended: for a download the next byte that `read` answers, for an upload
+    the end of the accepted bytes. Bytes of appends without an answer count once they were passed to the engine, since
+    they cannot be taken back then. For a paused upload of an earlier process it is at most that position.
     """
     source: ReferenceT | None = None
-    """The object that a copy or a move is made of. Absent for any other task."""
+    """The source object of a copy or a move. Absent for any other task."""
     is_move: bool | None = None
-    """Whether the source goes. Absent for a task that has none."""
+    """True for a move: the source is deleted. Absent for a task without a source."""
     key: str | None = None
-    """The name that its client has given it; absent if there is none."""
+    """The name that the client gave to the task; absent without one."""
     continued: bool | None = None
     """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
 
@@ -228,19 +228,22 @@ class FolderItemOf(Generic[ReferenceT]):
     """One file of a task over a folder."""
 
     path: str
-    """Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new object.
+    """The path below the folder and the directory; for a copy the name of the new object. Bytes that are not UTF-8
+    are replaced.
     """
     action: Literal["put", "write", "delete", "copy", "move", "read"]
-    """What is or would be done; `read` is that of a directory, which has failed: `retry` reads it again."""
+    """The action for this item. `read` is the action of a directory that could not be read: `retry` reads it again."""
     state: FolderItemState
     size: int
     """In bytes."""
     reference: ReferenceT | None = None
-    """The object, of a copy the new one; absent where there can be none."""
+    """The object; for a copy the new object. Absent if the item cannot be an object."""
     source: ReferenceT | None = None
     """The object that is copied or moved; otherwise absent."""
     error: StorageError | None = None
-    """Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ."""
+    """The error of a refused or failed item. An unchanged item whose target may differ, or differs, has
+    PreconditionFailed.
+    """
 
 
 @dataclass(frozen=True)
@@ -253,25 +256,25 @@ class FolderSnapshotOf(FolderText, Generic[TaskT, ReferenceT, ItemT]):
     status: Status
     state: State
     progress: Progress
-    """Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-    files are being found.
+    """The progress of all files together. Bytes of files that need no transfer count as transferred. The total grows
+    while the files are being found.
     """
     files: FolderCounts
     is_planned: bool
-    """All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk."""
+    """All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk."""
     reference: ReferenceT
     kept: int | None = None
     """The unchanged files whose targets exist and were kept, because of `if_generation_match`, without a comparison
     or although they differ. Absent if there are none.
     """
     directory: str | None = None
-    """The local directory. Absent where there is none."""
+    """The local directory. Absent if the task has none."""
     to: ReferenceT | None = None
     """The folder that objects are copied or moved to; otherwise absent."""
     dry_run: bool | None = None
     """True for a task that changes nothing; otherwise absent."""
     key: str | None = None
-    """The name that its client has given it; absent if there is none."""
+    """The name that the client gave to the task; absent without one."""
     continued: bool | None = None
     """True in the answer to a request that has joined this task by its `key`; otherwise absent."""
     failures: tuple[ItemT, ...] = ()

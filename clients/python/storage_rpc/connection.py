@@ -6,10 +6,12 @@ import concurrent.futures
 import logging
 import queue
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any, Callable, TypeVar
 
 from ._core import PATIENCE, Core
+from ._streams import STEP
 from .errors import ServiceGone
 from .transport import Child, Socket
 
@@ -22,6 +24,25 @@ class Answer(concurrent.futures.Future[T]):
 
     number: int
     """The id of the request."""
+
+
+def steps(timeout: float | None) -> Iterator[float]:
+    """The durations of waits that last `timeout` seconds together. Python notices a Ctrl-C that comes just before its main
+    thread sleeps only when this thread wakes up."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while (left := STEP if end is None else end - time.monotonic()) > 0:
+        yield min(STEP, left)
+
+
+def result_of(future: concurrent.futures.Future[T], timeout: float | None = None) -> T:
+    """The result, for which it waits in steps."""
+    for step in steps(timeout):
+        try:
+            return future.result(step)
+        except concurrent.futures.TimeoutError:
+            if future.done():
+                break
+    return future.result(0)
 
 
 class Connection:
@@ -49,11 +70,11 @@ class Connection:
         """Returns `then(result)`, computed on the reader's thread. Raises the error of the answer."""
         answer = self._send(method, params, then)
         try:
-            return answer.result(timeout)
+            return result_of(answer, timeout)
         except concurrent.futures.TimeoutError:
             farewell = self.core.give_up(answer.number)
             if farewell is None:
-                return answer.result()
+                return result_of(answer)
             self._write(farewell)
             raise TimeoutError(f"{method} was not answered within {timeout} seconds.") from None
 

@@ -200,9 +200,9 @@ class ProjectNotFound(StorageError):
 
 
 class QuotaExceeded(StorageError):
-    """No room is left on the disk, in the project, or within a bound of the service, which the message names.
+    """The disk, the quota of the project, or a bound of the service is exhausted; the message names it.
 
-    Make room and try again, or raise the bound.
+    Free space and try again, or raise the bound.
     """
 
     code = -13013

@@ -40,7 +40,8 @@ class Storage(Session):
 
     def reference(self, path: str = "", *, bucket: str | None = None, object: str | None = None) -> Reference:
         """A reference to a path of a bucket; without a path, to its root. A path that starts as a URL is
-        parsed as the URL of an object. `object` instead of a path is the exact name of an object, slashes included."""
+        parsed as the URL of an object; one of S3 needs the engine `s3`. `object` instead of a path is the exact name of
+        an object, slashes included."""
         if path and object is not None:
             raise ValueError("A reference has a path or the exact name of an object, not both.")
         return self._to_reference(self._find(path, bucket, object))

@@ -10,7 +10,7 @@ from typing import Any, Generic
 from ._events import ENDS, Backlog, S, called
 from ._tasks import R
 from ._types import Status
-from ._face import CallbackOf, Waiting
+from ._face import CallbackOf, Waiting, happened
 
 
 class TaskOf(Waiting[S, R]):
@@ -65,7 +65,7 @@ class Iteration(Iterator[S], Generic[S]):
             raise self._last.error or StopIteration
         self._task._listen()
         while (snapshot := self._backlog.pop()) is None:
-            self._news.wait()
+            happened(self._news, None)
             self._news.clear()
         self._last = snapshot
         return snapshot

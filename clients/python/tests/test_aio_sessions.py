@@ -43,7 +43,7 @@ class SessionTests(AsyncTestCase):
     async def test_one_that_was_not_opened(self) -> None:
         storage = AsyncStorage()
         for attempt in (storage.ping, storage.reference, lambda: storage.upload_task("x")):
-            with self.assertRaisesRegex(ServiceGone, "has not been opened"):
+            with self.assertRaisesRegex(ServiceGone, "has not been opened: use it in `async with`"):
                 await within(attempt())
         await storage.close()
 
@@ -231,11 +231,10 @@ while True: signal.pause()
             "https://h/v0/b/b/o//",
             "https://storage.googleapis.com/b/docs/?X-Goog-Signature=x",
             "https://storage.googleapis.com/storage/v1/b/c/o/d?X-Goog-Signature=x",
+            "http://localhost:1/b/a%20b?X-Amz-Signature=x",
+            "https://h/storage/v1/b/b/o/d?AWSAccessKeyId=a&Signature=x",
         ]
-        for url in urls:
-            answer = await storage.call("storage/reference", url=url)
-            mine = storage.reference_for_url(url)
-            self.assertEqual((mine.url, mine.object), (answer["url"], answer.get("object")))
+        await self.agree(storage, urls)
         urls = [
             "ftp://b/a",
             "gs:///a",
@@ -267,6 +266,49 @@ while True: signal.pause()
             with self.assertRaises(PathError):
                 await storage.call("storage/reference", url=url)
         self.assertEqual(len({storage.reference("a//b"), storage.reference("a/b"), storage.reference("c")}), 2)
+
+    async def agree(self, storage: AsyncStorage, urls: list[str]) -> None:
+        """The client parses the URLs as its service does."""
+        for url in urls:
+            answer = await storage.call("storage/reference", url=url)
+            mine = storage.reference_for_url(url)
+            self.assertEqual((mine.url, mine.object), (answer["url"], answer.get("object")), url)
+
+    async def test_urls_of_s3_need_its_engine(self) -> None:
+        urls = [
+            "s3://b/a%20b//c",
+            "https://b.s3.eu-central-1.amazonaws.com/a%20b//c+d?x#y",
+            "https://my.b.S3.dualstack.us-east-1.amazonaws.com:443/a",
+            "https://s3.b.s3-eu-west-1.amazonaws.com/v0/b/c/o/d",
+            "https://b.s3.cn-north-1.amazonaws.com.cn/",
+            "https://s3.amazonaws.com/b/a/",
+            "https://s3-eu-west-1.amazonaws.com/v0/b/c",
+        ]
+        here = await self.open()
+        for url, place in (
+            (urls[0], "an object or a bucket of S3: add --engine s3; for this disk write gs://b/a%20b/c"),
+            (urls[1], "an object of Amazon S3: add --engine s3; for this disk write gs://b/a b/c+d"),
+        ):
+            shown = url.partition("?")[0] + "…" * ("?" in url)
+            for use in (here.reference, here.reference_for_url, here.reference("a").copy):
+                with self.assertRaises(PathError) as refused:
+                    use(url)
+                self.assertEqual(str(refused.exception.message), f"{shown} names {place}")
+        flags = ["--anonymous", "--bucket", "b"]
+        amazon = await self.open(command=None, engine="s3", root=self.directory / "amazon", flags=flags)
+        await self.agree(amazon, urls)
+        with self.assertRaises(PathError):
+            amazon.reference("https://s3.test:9000/b/a")
+        flags.append("--virtual-host")
+        own = self.directory / "own"
+        other = await self.open(command=None, engine="s3", endpoint="https://S3.test:9000/", root=own, flags=flags)
+        hosts = ["https://s3.test:9000", "https://B.s3.test:9000", "https://b.storage.googleapis.com"]
+        await self.agree(other, urls + [f"{host}/{path}" for host in hosts for path in ("storage/v1/b/c/o/d", "b/a%2F/")])
+        for url in ("http://s3.test:9000/b/a", "https://s3.test/b/a", "https://u@s3.test:9000/b/a", "https://s3.test:9000/"):
+            with self.assertRaises(PathError, msg=url):
+                other.reference(url)
+            with self.assertRaises(PathError, msg=url):
+                await other.call("storage/reference", url=url)
 
     async def test_the_end_of_a_loop_ends_the_service(self) -> None:
         program = "import asyncio, os; from storage_rpc import AsyncStorage\nasync def main():\n"

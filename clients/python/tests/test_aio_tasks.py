@@ -127,6 +127,19 @@ class TaskTests(AsyncTestCase):
         with self.assertRaises(ObjectNotFound):
             await storage.reference("large").get_metadata()
 
+    async def test_who_is_cancelled_pauses_a_task_with_a_key(self) -> None:
+        storage = await self.open()
+        path = self.large_file()
+        await hold_at(storage, MIB)
+        task = storage.reference("large").put_file(path, key="large")
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(task, 0.01)
+        self.assertEqual((await task.snapshot()).state, "paused")
+        await storage.harness.disarm()
+        again = storage.reference("large").put_file(path, key="large")
+        self.assertEqual((await within(again)).size, path.stat().st_size)
+        self.assertTrue(again.continued)
+
     async def test_cancelled_before_it_has_begun(self) -> None:
         storage = await self.open()
         path = self.large_file()

@@ -87,14 +87,14 @@ class CommandTests(StorageTestCase):
                 self.assertIn("usage: python3 -m storage_rpc", said.getvalue())
         self.assertEqual(self.run_command("--help").returncode, 0)
 
-    def test_ctrl_c_cancels(self) -> None:
+    def test_ctrl_c_pauses_and_the_same_command_resumes(self) -> None:
         path = self.serve()
         self._storage = self.start(socket=path)
         self.small_chunks()
         self.hold_at(MIB)
-        command = [*COMMAND, "put", str(self.large_file()), "x", "--socket", path]
+        file = self.large_file()
         put = subprocess.Popen(
-            command,
+            [*COMMAND, "put", str(file), "x", "--socket", path],
             env=ENVIRONMENT,
             text=True,
             stdout=subprocess.PIPE,
@@ -106,11 +106,13 @@ class CommandTests(StorageTestCase):
         self.assertIn("%", put.stderr.readline())
         os.killpg(put.pid, signal.SIGINT)
         stdout, stderr = put.communicate(timeout=PATIENCE)
-        self.assertEqual((put.returncode, stdout), (1, ""))
-        self.assertIn("cancelled", stderr)
-        self.assertEqual([one.state for one in self.storage.upload_tasks()], ["cancelled"])
-        with self.assertRaises(ObjectNotFound):
-            self.storage.reference("x").get_metadata()
+        self.assertEqual((put.returncode, stdout), (130, ""))
+        self.assertTrue(stderr.endswith("storage_rpc: paused; the same command resumes the upload\n"), stderr)
+        [task] = self.storage.upload_tasks()
+        self.storage.harness.disarm()
+        again = self.run_command("put", os.path.relpath(file), "gs://default-bucket//x", "--socket", path)
+        self.assertTrue(again.stderr.startswith(f"resuming {os.path.relpath(file)}\n"), again.stderr)
+        self.assertEqual([(one.task.id, one.state) for one in self.storage.upload_tasks()], [(task.task.id, "success")])
 
 
 def read_all(terminal: int) -> bytes:

@@ -3,11 +3,14 @@ harness holds each upload after its first MiB."""
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import concurrent.futures
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import unittest.mock
 from collections.abc import Awaitable
@@ -16,9 +19,11 @@ from typing import Any, Callable
 
 import storage_rpc
 from storage_rpc import AsyncStorage, AsyncUploadTask, Storage, UploadTask, _session
+from storage_rpc._face import happened
 from storage_rpc._program import command_line
 from storage_rpc._tasks import moves
 from storage_rpc.aio import _session as aio_session
+from storage_rpc.connection import result_of
 
 from .aio_support import within
 from .support import MIB, PATIENCE, StorageTestCase
@@ -86,6 +91,7 @@ class ProgramTests(InterruptTestCase):
                 self.wait_for_hold()
                 first.send_signal(number)
                 said = first.communicate(timeout=PATIENCE)[1]
+                self.assertEqual(first.returncode, 130 if number == signal.SIGINT else -number)
                 if number == signal.SIGINT:
                     self.assertTrue(said.endswith("paused; the same command resumes the upload\n"), said)
                 self.storage.harness.disarm()
@@ -102,6 +108,32 @@ class ProgramTests(InterruptTestCase):
         self.assertIn("KeyboardInterrupt", program.communicate(timeout=PATIENCE)[1])
         with self.start(**self.options) as storage:
             self.assertEqual([task.state for task in storage.upload_tasks()], ["paused"])
+
+
+class WaitTests(unittest.TestCase):
+    def test_an_interrupt_just_before_a_wait_ends_it(self) -> None:
+        waits: list[Callable[[], object]] = [
+            lambda: result_of(concurrent.futures.Future[None]()),
+            lambda: result_of(concurrent.futures.Future[None](), PATIENCE),
+            lambda: happened(threading.Event(), None),
+        ]
+        for wait in waits:
+            # It marks the interrupt as the signal does, and wakes no thread that sleeps.
+            thread = threading.Thread(target=_thread.interrupt_main)
+            with self.assertRaises(KeyboardInterrupt):
+                thread.start()
+                wait()
+            thread.join()
+
+    def test_a_wait_lasts_until_its_result_or_its_timeout(self) -> None:
+        future: concurrent.futures.Future[int] = concurrent.futures.Future()
+        for timeout in (0, 0.01, 0.6):
+            with self.assertRaises(concurrent.futures.TimeoutError):
+                result_of(future, timeout)
+            self.assertFalse(happened(threading.Event(), timeout))
+        future.set_exception(TimeoutError("its own"))
+        with self.assertRaisesRegex(TimeoutError, "its own"):
+            result_of(future)
 
 
 class SessionTests(InterruptTestCase):

@@ -62,6 +62,18 @@ class ReferenceTests(StorageTestCase):
                 self.storage.reference(url)
         self.assertEqual(self.storage.reference("a b://c").full_path, "a b:/c")
 
+    def test_urls_of_s3_need_its_engine(self) -> None:
+        url = "https://b.s3.eu-central-1.amazonaws.com/k%20x"
+        advice = "names an object of Amazon S3: add --engine s3; for this disk write gs://b/k x"
+        for use in (self.storage.reference, self.storage.reference_for_url, self.storage.reference("a").move):
+            with self.assertRaises(PathError) as refused:
+                use(url)
+            self.assertEqual(refused.exception.message, f"{url} {advice}")
+        flags = ["--anonymous", "--bucket", "b"]
+        s3 = self.start(command=None, engine="s3", endpoint="https://s3.test", root=self.directory / "s3", flags=flags)
+        for text in (url, "s3://b/k x", "https://s3.test/b/k%20x"):
+            self.assertEqual(s3.reference(text).url, "gs://b/k x")
+
     def test_warnings_and_limits(self) -> None:
         self.assertEqual(self.storage.reference("fine").warnings, ())
         self.assertNotEqual(self.storage.reference("what?").warnings, ())

@@ -83,6 +83,7 @@ class Waiting(TaskBase[S, R]):
 
     def __init__(self, storage: Session, id: str | None = None) -> None:
         super().__init__(storage, id)
+        self._has_key = False
         self._kept = STATUSES
         self._started: asyncio.Future[str] = storage._promise()
         if id is not None:
@@ -104,12 +105,17 @@ class Waiting(TaskBase[S, R]):
         return self._outcome(await asyncio.shield(self._finished))
 
     def __await__(self) -> Generator[Any, None, R]:
-        return result(self).__await__()
+        return result(self, self._ask_to_stop).__await__()
+
+    async def _ask_to_stop(self) -> None:
+        """Pauses a task with a key, which the same call resumes, and cancels any other."""
+        await self._ask("pause" if self._has_key else "cancel", {}, bool)
 
     def _start(
         self, method: Method, params: Mapping[str, Any], callbacks: Mapping[Status, CallbackOf[S]]
     ) -> None:
         """Requests the task, and observes all its events."""
+        self._has_key = "key" in params
         request = self._storage._connection.submit(method, {**params, "observe": True}, self._begun(callbacks))
         self._started = self._listening = request.answer
         self._started.add_done_callback(self._note_failure)
@@ -149,19 +155,21 @@ class Source:
 class Sink:
     """What bytes are written to. Awaiting it is awaiting the object, as with a task."""
 
+    cancel: Callable[[], Awaitable[object]]
+
     async def wait(self) -> Metadata:
         raise NotImplementedError
 
     def __await__(self) -> Generator[Any, None, Metadata]:
-        return result(self).__await__()
+        return result(self, self.cancel).__await__()
 
 
-async def result(awaited: Any) -> Any:
-    """Waits for a task or a stream. Cancelling this cancels it."""
+async def result(awaited: Any, stop: Callable[[], Awaitable[object]]) -> Any:
+    """Waits for a task or a stream. Cancelling this stops it."""
     try:
         return await awaited.wait()
     except asyncio.CancelledError:
-        await quietly(awaited.cancel)
+        await quietly(stop)
         raise
 
 

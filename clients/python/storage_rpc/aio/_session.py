@@ -18,14 +18,14 @@ from .._program import Engine
 from .._streams import MOVING, STEP
 from .._tasks import moves
 from ..errors import ServiceGone, StorageError
-from ..urls import is_url, not_in, parse_url
+from ..urls import check_engine, is_url, not_in, parse_url
 from ..wire import segments
 from .connection import Connection, Dispatcher
 from .transport import Child, Socket, through
 
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Session")
-NOT_OPENED = "The session has not been opened."
+NOT_OPENED = "The session has not been opened: use it in `async with`, or await its open()."
 NO_LOOP = "No event loop of asyncio runs here. With trio and others, use Storage on a thread, as trio.to_thread does."
 
 
@@ -212,5 +212,6 @@ class Session(SessionBase, AsyncStorageMethods):
         return {"bucket": self.default_bucket if bucket is None else bucket, "fullPath": path, "object": object}
 
     def _find_url(self, url: str) -> Mapping[str, Any]:
-        bucket, path, name = parse_url(url)
+        check_engine(url, self._engine)
+        bucket, path, name = parse_url(url, self._server)
         return {"bucket": bucket, "fullPath": "/".join(segments(path)), "object": name}

@@ -9,14 +9,15 @@ from typing import Any, Generic
 from .._events import ENDS, Backlog, S, called
 from .._tasks import R
 from .._types import Status
-from ._face import CallbackOf, Waiting
+from ._face import CallbackOf, Waiting, happened
 
 
 class AsyncTaskOf(Waiting[S, R]):
     """The common part of all tasks.
 
     Awaiting a task returns the metadata of the object, or the last snapshot of a folder, or raises the error of the task.
-    Cancelling the await, as Ctrl-C does, cancels the task too, as with a task of asyncio; `wait` only waits.
+    Cancelling the await, as Ctrl-C and a timeout do, cancels the task, too, as with a task of asyncio; but it pauses a task
+    that was begun with a `key`. `wait` only waits.
 
     Iterating yields a snapshot for each event from then on, up to the last one; then it ends, or raises the error of
     the task. A slow consumer gets only the newest progress. Leaving the iteration early does not stop the task.
@@ -67,7 +68,7 @@ class Iteration(AsyncIterator[S], Generic[S]):
             raise self._last.error or StopAsyncIteration
         await self._task._listen()
         while (snapshot := self._backlog.pop()) is None:
-            await self._news.wait()
+            await happened(self._news, None)
             self._news.clear()
         self._last = snapshot
         return snapshot

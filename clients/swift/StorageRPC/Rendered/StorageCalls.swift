@@ -32,12 +32,12 @@ public enum StorageCalls {
         public var pausesTasks: Bool?
         /// The connection gets `request/retry`. Default: `false`.
         public var tellsRetries: Bool?
-        /// The connection gives up all changes of objects, and download URLs, for good. Default: `false`.
+        /// The connection permanently gives up changing objects and making download URLs. Default: `false`.
         public var readOnly: Bool?
         /// The connection reads only local files in these directories, given as absolute paths; an empty list allows
         /// none. They must exist, else -13050, and must also be within those of `--allow-read`.
         public var allowRead: [String]?
-        /// As `allowRead`, for the local files that downloads write.
+        /// Like `allowRead`, for the local files that downloads write.
         public var allowWrite: [String]?
         /// The connection uses only these objects and all objects below them, and sees only their tasks and buckets.
         /// Everything else is -13021, whether or not it exists.
@@ -208,7 +208,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `service/ping`: Checks that the service responds. Answers at once, independent of other work in progress.
+    /// `service/ping`: Checks that the service responds. Answers immediately, independent of other work in progress.
     public struct ServicePing: StorageCall {
         /// What the service answers.
         public typealias Answer = String
@@ -238,11 +238,11 @@ public enum StorageCalls {
         }
     }
 
-    /// `service/metrics`: Returns what the process counts and measures. The metrics since the start of the process, as
-    /// `GET /metrics` of the HTTP servers shows them in the text format of Prometheus. Names and labels are those of
-    /// operations.md. The samples of a histogram have `buckets`, in seconds, each with the number of values up to its
-    /// bound `le`; others have a `value`. New metrics and labels may be added. Labels never have names of objects,
-    /// files or clients.
+    /// `service/metrics`: Returns the counters and measurements of the process. The metrics since the start of the
+    /// process, as `GET /metrics` of the HTTP servers shows them in the text format of Prometheus. Names and labels are
+    /// those of operations.md. The samples of a histogram have `buckets`, in seconds, each with the number of values up
+    /// to its bound `le`; others have a `value`. New metrics and labels may be added. Labels never have names of
+    /// objects, files or clients.
     public struct ServiceMetrics: StorageCall {
         /// What the service answers.
         public typealias Answer = StorageWire.ServiceMetrics
@@ -352,10 +352,10 @@ public enum StorageCalls {
         /// The Google Cloud project that is billed for the requests to a remote engine, and whose quota they use; with
         /// an empty string the credentials decide.
         public var userProject: String?
-        /// How many uploads run at the same time, without those that go in one request, as all copies of the embedded
-        /// engine do. The value counts for all clients of the service.
+        /// How many uploads run at the same time, not counting uploads in one request, such as all copies of the
+        /// embedded engine. The value applies to all clients of the service.
         public var uploadsAtOnce: Int64?
-        /// The same for downloads to files.
+        /// How many downloads to files run at the same time. The value applies to all clients of the service.
         public var downloadsAtOnce: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Settings
@@ -374,9 +374,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `storage/buckets`: Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine of
-    /// those that have had an object, on Google Cloud Storage of those of a project. Firebase Storage cannot list
-    /// buckets (-13050).
+    /// `storage/buckets`: Lists the buckets. The names of all buckets, sorted by their bytes: on the embedded engine
+    /// the buckets that have had an object, on Google Cloud Storage the buckets of a project. Firebase Storage cannot
+    /// list buckets (-13050).
     public struct StorageBuckets: StorageCall {
         /// The project of Google Cloud whose buckets are listed; by default that of the setting userProject. On the
         /// embedded engine -13050.
@@ -395,10 +395,11 @@ public enum StorageCalls {
         }
     }
 
-    /// `storage/observe`: Tells of changes of objects. Afterwards `storage/changed` reports each object at or below the
+    /// `storage/observe`: Reports changes of objects. Afterwards `storage/changed` reports each object at or below the
     /// reference that is created, replaced, updated or deleted: by this client, another one, or a client of the
     /// gateway. A reference to the root of a bucket observes the whole bucket. The observer ends with the connection,
-    /// and counts like an observer of a task. Only the embedded engine knows of changes: on the others -13050.
+    /// and counts like an observer of a task. Only the embedded engine reports changes: on other engines the request is
+    /// -13050.
     public struct StorageObserve: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -416,8 +417,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `storage/removeObserver`: Ends an observer of objects. One that this connection has added with
-    /// `storage/observe`.
+    /// `storage/removeObserver`: Ends an observer of objects. The handle of an observer that this connection has added
+    /// with `storage/observe`.
     public struct StorageRemoveObserver: StorageCall {
         /// The handle.
         public var handle: String
@@ -500,7 +501,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -538,7 +539,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While an upload
         /// with this key is unfinished, the same request joins it instead of starting another one, also after a kill or
@@ -569,11 +570,11 @@ public enum StorageCalls {
     }
 
     /// `reference/putStream`: Begins an upload whose bytes the client sends piece by piece. The size need not be known.
-    /// `uploadTask/append` brings the next bytes, and `uploadTask/finish` stores the object; until then nothing is
+    /// `uploadTask/append` sends the next bytes, and `uploadTask/finish` stores the object; before that nothing is
     /// stored. The task is one like any other: it can be paused and observed, it outlives the connection and the
     /// process (`--tasks`), and it waits for its client without a limit of time. Its snapshots have `origin: "stream"`
-    /// and `offset`. It takes no place among the uploads that run at the same time. A stream that cannot be recorded,
-    /// as on a full disk, is refused.
+    /// and `offset`. It does not count as a running upload. A stream that cannot be recorded, as on a full disk, is
+    /// refused.
     public struct ReferencePutStream: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -585,7 +586,7 @@ public enum StorageCalls {
         /// Stores only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -605,8 +606,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/copy`: Makes another object of an object. An upload task whose source is an object. Its size is
-    /// unknown until the task has looked at the object; a missing one fails the task with -13010. The new object has
+    /// `reference/copy`: Copies an object to another name or bucket. An upload task whose source is an object. Its size
+    /// is unknown until the task has looked at the object; a missing one fails the task with -13010. The new object has
     /// the metadata of the source, or the given metadata. On the embedded engine the copy gets its own download URL:
     /// the URL of one object does not open the other. Google Cloud Storage copies download tokens, which are custom
     /// metadata there. On the embedded engine no byte is copied: the objects share a file until the last of them is
@@ -616,7 +617,7 @@ public enum StorageCalls {
     public struct ReferenceCopy: StorageCall {
         /// The object that is copied.
         public var reference: StorageWire.ReferenceParam
-        /// The new object. One that has this name is replaced.
+        /// The new object. An existing object with this name is replaced.
         public var to: StorageWire.ReferenceParam
         /// The metadata of the new object, instead of the source's. contentType defaults to the source's. `md5Hash`
         /// must equal the source's, else -13031.
@@ -624,11 +625,11 @@ public enum StorageCalls {
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// The generation that the object that is copied must have. Otherwise -13412.
         public var ifSourceGenerationMatch: Int64?
-        /// The same condition for its metageneration.
+        /// The metageneration that the source must have, by the rules of `ifSourceGenerationMatch`.
         public var ifSourceMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -661,7 +662,7 @@ public enum StorageCalls {
     public struct ReferenceMove: StorageCall {
         /// The object that is moved.
         public var reference: StorageWire.ReferenceParam
-        /// The new name. An object that has it is replaced.
+        /// The reference with the new name. An existing object with this name is replaced.
         public var to: StorageWire.ReferenceParam
         /// The metadata of the new object, instead of the source's. contentType defaults to the source's. `md5Hash`
         /// must equal the source's, else -13031.
@@ -669,11 +670,11 @@ public enum StorageCalls {
         /// Stores only if the object at `to` has this generation, given as in metadata or as an integer; 0 requires
         /// that there is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// The generation that the object that is moved must have. Otherwise -13412.
         public var ifSourceGenerationMatch: Int64?
-        /// The same condition for its metageneration.
+        /// The metageneration that the source must have, by the rules of `ifSourceGenerationMatch`.
         public var ifSourceMetagenerationMatch: Int64?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -698,8 +699,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/exists`: Says whether there is an object. False for an object that is not there, also where there are
-    /// others below that name, and on the embedded engine in any bucket; an error where that cannot be found out.
+    /// `reference/exists`: Returns whether an object exists. False if the object does not exist, also if objects below
+    /// that name exist, and, on the embedded engine, in any bucket. An error if the engine cannot determine it.
     public struct ReferenceExists: StorageCall {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
@@ -743,7 +744,7 @@ public enum StorageCalls {
         /// Changes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Metadata
@@ -766,9 +767,8 @@ public enum StorageCalls {
         /// The reference.
         public var reference: StorageWire.ReferenceParam
         /// The lifetime of the URL in seconds: 1 to 604800. URLs of Google Cloud Storage expire in any case, by default
-        /// after seven days. On the embedded engine one that expires holds no longer than those that do not: revoking
-        /// these ends it. A server of Google Cloud Storage on plain http has URLs without an end. With Firebase Storage
-        /// this param is -13050.
+        /// after seven days. On the embedded engine `reference/revokeDownloadURL` also ends URLs with an expiry. URLs
+        /// of a server of Google Cloud Storage on plain http do not expire. With Firebase Storage this param is -13050.
         public var expiresIn: Int64?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -812,7 +812,7 @@ public enum StorageCalls {
         /// Deletes only if the object has this generation, given as in metadata or as an integer; 0 requires that there
         /// is no object. Otherwise -13412.
         public var ifGenerationMatch: Int64?
-        /// The same condition for the metageneration.
+        /// The metageneration that the object must have, by the rules of `ifGenerationMatch`.
         public var ifMetagenerationMatch: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.Nothing
@@ -842,8 +842,8 @@ public enum StorageCalls {
         /// Includes names with empty segments, such as `folder/` and `a//b`, as references with `object`. Firebase
         /// Storage itself may omit them.
         public var exact: Bool?
-        /// The page has the metadata of its items. The list of Firebase Storage has none: with that engine the service
-        /// asks for each item, and leaves out those that are gone meanwhile.
+        /// The page has the metadata of its items. The lists of Firebase Storage have no metadata: with that engine the
+        /// service requests the metadata of each item, and omits items that were deleted meanwhile.
         public var metadata: Bool?
         /// Lists the items at any depth below the reference, and no prefixes.
         public var recursive: Bool?
@@ -863,7 +863,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/listAll`: Lists all direct children of a reference, or all that is below it. All pages of
+    /// `reference/listAll`: Lists all direct children of a reference, or all objects below it. All pages of
     /// `reference/list` in one answer: if there may be very many children, list them page by page. Children that are
     /// created or deleted in the meantime may be missing.
     public struct ReferenceListAll: StorageCall {
@@ -895,11 +895,11 @@ public enum StorageCalls {
         /// In bytes, not negative (else -13050). The service reserves this much memory, so calls with large values wait
         /// for each other.
         public var maxSize: Int64
-        /// Where a part begins, in bytes: at most the size of the object, else -13050. A part is not verified, unless
-        /// it is all of the object.
+        /// The first byte of the part: at most the size of the object, else -13050. A part is not verified, unless it
+        /// is the whole object.
         public var offset: Int64?
-        /// How long it is; shorter where the object ends before. By default it is all that follows. maxSize counts for
-        /// the part.
+        /// The length of the part, which ends at the end of the object at the latest. By default the part is the rest
+        /// of the object. maxSize applies to the part.
         public var length: Int64?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -968,9 +968,9 @@ public enum StorageCalls {
         public var directory: String
         /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
         /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
-        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
-        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
-        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        /// `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other pattern with the name of the file or of a folder above it; a pattern that
+        /// ends with a slash matches only folders. If a folder matches, everything below it matches.
         public var include: [String]?
         /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
@@ -984,16 +984,17 @@ public enum StorageCalls {
         /// since the contents of the directory are unknown there; so are objects whose names cannot be files, such as
         /// `a//b`.
         public var delete: Bool?
-        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        /// Changes nothing: the task ends with the plan. `folderTask/items` lists the planned actions.
         public var dryRun: Bool?
-        /// Of each new object. Without contentType each file has that of its name.
+        /// The metadata of each new object. Without contentType each object has the type that the name of its file
+        /// implies.
         public var metadata: StorageWire.MetadataWrite?
         /// 0 is the only value: existing objects are not replaced. A file whose target exists counts as unchanged.
         public var ifGenerationMatch: Int64?
-        /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        /// The number of files that are transferred or deleted at a time, at most; the limits for all tasks also apply.
         public var atOnce: Int64?
-        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        /// and failed ones.
+        /// Keeps all items for `folderTask/items` after a success, too, until the task is forgotten. By default only
+        /// refused and failed items are kept.
         public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
         /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
@@ -1029,7 +1030,7 @@ public enum StorageCalls {
         }
     }
 
-    /// `reference/writeToDirectory`: Downloads all that is below a reference to a local directory, as one task. The
+    /// `reference/writeToDirectory`: Downloads all objects below a reference to a local directory, as one task. The
     /// object `a/b.jpg` below the reference becomes the file `a/b.jpg` in the directory; missing directories are
     /// created. Each file appears atomically, as with `reference/writeToFile`. The task continues after a restart, and
     /// reports like `reference/putDirectory`. Objects whose names cannot be files, such as `a//b`, `../a`, or `a`
@@ -1041,9 +1042,9 @@ public enum StorageCalls {
         public var directory: String
         /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
         /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
-        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
-        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
-        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        /// `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other pattern with the name of the file or of a folder above it; a pattern that
+        /// ends with a slash matches only folders. If a folder matches, everything below it matches.
         public var include: [String]?
         /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
@@ -1055,14 +1056,14 @@ public enum StorageCalls {
         /// Deletes the files in the directory that are not below the reference. Links and directories are kept. Files
         /// are deleted after everything else has succeeded, except files that have changed since they were listed.
         public var delete: Bool?
-        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        /// Changes nothing: the task ends with the plan. `folderTask/items` lists the planned actions.
         public var dryRun: Bool?
         /// 0 is the only value: existing objects are not replaced. A file whose target exists counts as unchanged.
         public var ifGenerationMatch: Int64?
-        /// Transfers, or deletes, at most so many files at a time, below the limits that count for all tasks.
+        /// The number of files that are transferred or deleted at a time, at most; the limits for all tasks also apply.
         public var atOnce: Int64?
-        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        /// and failed ones.
+        /// Keeps all items for `folderTask/items` after a success, too, until the task is forgotten. By default only
+        /// refused and failed items are kept.
         public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
         /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
@@ -1105,20 +1106,20 @@ public enum StorageCalls {
         public var reference: StorageWire.ReferenceParam
         /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
         /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
-        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
-        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
-        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        /// `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other pattern with the name of the file or of a folder above it; a pattern that
+        /// ends with a slash matches only folders. If a folder matches, everything below it matches.
         public var include: [String]?
         /// Patterns as in `include` of files and folders to skip. `delete` does not remove skipped names.
         public var exclude: [String]?
-        /// Must be true for the root of a bucket, else -13050: an empty path is not taken for all.
+        /// Must be true for the root of a bucket, else -13050: an empty path never means all objects.
         public var everything: Bool?
-        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        /// Changes nothing: the task ends with the plan. `folderTask/items` lists the planned actions.
         public var dryRun: Bool?
-        /// Deletes at most so many files at a time, below the limits that count for all tasks.
+        /// The number of files that are deleted at a time, at most; the limits for all tasks also apply.
         public var atOnce: Int64?
-        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        /// and failed ones.
+        /// Keeps all items for `folderTask/items` after a success, too, until the task is forgotten. By default only
+        /// refused and failed items are kept.
         public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
         /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
@@ -1126,8 +1127,8 @@ public enum StorageCalls {
         /// Params that differ from the first request, except observers and `wait`, are -13050.
         public var key: String?
         /// With `key`: if the request joins a task, the task lists the folder again, and also deletes objects that were
-        /// stored there before this request, and failed ones. Objects that are stored later are kept. With `dryRun`, or
-        /// without `key`, -32602.
+        /// stored there before this request, and objects whose deletion failed. Objects that are stored later are kept.
+        /// With `dryRun`, or without `key`, -32602.
         public var refresh: Bool?
         /// Adds an observer for each of these statuses; true for all five.
         public var observe: [StorageWire.Status]?
@@ -1165,33 +1166,33 @@ public enum StorageCalls {
         public var reference: StorageWire.ReferenceParam
         /// The folder that the objects are copied to, or the root of a bucket.
         public var to: StorageWire.ReferenceParam
-        /// The objects get new names instead of copies.
+        /// Moves the objects instead of copying them.
         public var move: Bool?
-        /// What the same task copies with the folder: up to 9,999 other folders, or with `isObject` objects. Each `to`
-        /// is in the bucket of `to`.
+        /// More sources of the same task: up to 9,999 folders, or objects with `isObject`. Each `to` is in the bucket
+        /// of `to`.
         public var others: [StorageWire.FolderCopy]?
         /// Takes only these files, which are patterns: `*` stands for any characters but a slash, `**` for any, `?` for
         /// one but a slash, `[a-z]` for one of a set, and `[!a-z]` or `[^a-z]` for one outside of it. A `[` without its
-        /// `]`, or a set of nothing, is -32602. A pattern with a slash, also one at its beginning, is compared with the
-        /// path below the folder, any other with the name of the file or of a folder on the way to it; one that ends
-        /// with a slash matches folders alone. What is below a folder that matches, matches.
+        /// `]`, or an empty set, is -32602. A pattern with a slash, also one at its beginning, is compared with the
+        /// path below the folder, any other pattern with the name of the file or of a folder above it; a pattern that
+        /// ends with a slash matches only folders. If a folder matches, everything below it matches.
         public var include: [String]?
-        /// Leaves these objects and folders out, which are patterns as in `include`. Neither holds for `others` with
-        /// `isObject`.
+        /// Patterns, as in `include`, of objects and folders to skip. Neither `include` nor `exclude` applies to
+        /// `others` with `isObject`.
         public var exclude: [String]?
-        /// Must be true where the root of a bucket is copied or moved, else -13050: an empty path is not taken for all.
+        /// Must be true if the root of a bucket is copied or moved, else -13050: an empty path never means all objects.
         public var everything: Bool?
         /// Skips an object whose target has the same size and checksum. Metadata is not compared. With `move` -32602.
         public var changed: Bool?
-        /// Changes nothing: the task ends with the plan. `folderTask/items` tells what would be done.
+        /// Changes nothing: the task ends with the plan. `folderTask/items` lists the planned actions.
         public var dryRun: Bool?
         /// 0 is the only value: existing objects are not replaced. An object whose target exists counts as unchanged,
         /// and is not moved.
         public var ifGenerationMatch: Int64?
-        /// Copies at most so many objects at a time, below the limits that count for all tasks.
+        /// The number of objects that are copied at a time, at most; the limits for all tasks also apply.
         public var atOnce: Int64?
-        /// `folderTask/items` has all items after a success, too, until the task is forgotten: otherwise only refused
-        /// and failed ones.
+        /// Keeps all items for `folderTask/items` after a success, too, until the task is forgotten. By default only
+        /// refused and failed items are kept.
         public var keepItems: Bool?
         /// A name for the task, of 1 to 256 bytes, with which a program that is run again resumes it. While a task over
         /// a folder with this key is unfinished, the same request joins it instead of starting another one, also after
@@ -1236,8 +1237,8 @@ public enum StorageCalls {
 
     /// `reference/getStream`: Begins a download whose bytes the client fetches piece by piece. `downloadTask/read`
     /// answers the next piece. All pieces are of one generation of the object: if it is replaced or deleted meanwhile,
-    /// the next read fails, and so does the task. The task buffers at most one piece, can be paused and observed, waits
-    /// for its client without a time limit, and ends with the connection that began it, with -13040. Its snapshots have
+    /// the next read and the task fail. The task buffers at most one piece, can be paused and observed, waits for its
+    /// client without a time limit, and ends with the connection that began it, with -13040. Its snapshots have
     /// `origin: "stream"` and `offset`. It does not count as a running download, and is not recorded.
     public struct ReferenceGetStream: StorageCall {
         /// The reference.
@@ -1292,15 +1293,16 @@ public enum StorageCalls {
         }
     }
 
-    /// `uploadTask/retry`: Tries an upload again at once: the network is back. An upload that waits after a failure
-    /// (`retry` in its snapshot) tries again now; the attempt counts like the one that was due. An upload that has
-    /// failed with a `retryable` error, or with -13030, restarts under the same id, with the same request and a new
-    /// retry time: it is queued, listed as unfinished, and survives restarts, like a new one. Its observers have
-    /// received `failure` and were removed: observe it again. It continues with the tokens of this connection. A copy
-    /// or a move first checks whether its object is stored. `accepted` is false for an upload that runs without a wait,
-    /// is paused, succeeded, was cancelled or failed permanently; for one of `reference/putData` whose bytes were not
-    /// kept; for one of the gateway or of another endpoint; and for one that a release before this method recorded.
-    /// With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task is unchanged.
+    /// `uploadTask/retry`: Tries an upload again immediately, for example when the network is back. An upload that
+    /// waits after a failure (`retry` in its snapshot) tries again now; the attempt counts like the one that was due.
+    /// An upload that has failed with a `retryable` error, or with -13030, restarts under the same id, with the same
+    /// request and a new retry time: it is queued, listed as unfinished, and survives restarts, like a new one. Its
+    /// observers have received `failure` and were removed: observe it again. It continues with the tokens of this
+    /// connection. A copy or a move first checks whether its object is stored. `accepted` is false for an upload that
+    /// runs without a wait, is paused, succeeded, was cancelled or failed permanently; for one of `reference/putData`
+    /// whose bytes were not kept; for one of the gateway or of another endpoint; and for one that a release before this
+    /// method recorded. With --max-tasks unfinished tasks, and if the disk is full, it is -13013, and the task is
+    /// unchanged.
     public struct UploadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1407,7 +1409,7 @@ public enum StorageCalls {
     }
 
     /// `uploadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
-    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// current state of the task, the first event follows the answer immediately. `success` and `failure` remove all
     /// observers of a task.
     public struct UploadTaskObserve: StorageCall {
         /// The task.
@@ -1470,18 +1472,18 @@ public enum StorageCalls {
         }
     }
 
-    /// `uploadTask/append`: Brings the next bytes of an upload that reference/putStream began. Exactly one of `data`
-    /// and `text` must be given. The answer comes when the service has accepted the bytes: a client that waits for it,
-    /// or for one of a few earlier answers, never sends faster than the engine stores. Appends are applied in the order
-    /// in which they arrive, so a client may send several without waiting. If an append is answered with an error of
-    /// any kind, the pending ones after it are -13050, and so is every later one without `offset`, until one with
-    /// `offset` succeeds; the same holds for the first append to a task of an earlier process. A message whose method
-    /// or task cannot be read, or that is too long, counts as such an append to each stream that its connection has
-    /// begun or appended to. `$/cancelRequest`, and the end of the connection, discard the bytes that were not yet
-    /// passed to the engine: the message of the next -13050 names the position. An append to a paused task waits until
-    /// the task is resumed. If the disk of the service is full, the answer is -13013 with `retryable`: the task keeps
-    /// its durable bytes, and the append can be repeated with its `offset`. An append to an ended task gets the task's
-    /// error, or -13050 after success.
+    /// `uploadTask/append`: Sends the next bytes of an upload that reference/putStream began. Exactly one of `data` and
+    /// `text` must be given. The answer comes when the service has accepted the bytes: a client that waits for it, or
+    /// for one of a few earlier answers, never sends faster than the engine stores. Appends are applied in the order in
+    /// which they arrive, so a client may send several without waiting. If an append is answered with an error of any
+    /// kind, the pending ones after it are -13050, and so is every later one without `offset`, until one with `offset`
+    /// succeeds; the same holds for the first append to a task of an earlier process. A message whose method or task
+    /// cannot be read, or that is too long, counts as such an append to each stream that its connection has begun or
+    /// appended to. `$/cancelRequest`, and the end of the connection, discard the bytes that were not yet passed to the
+    /// engine: the message of the next -13050 names the position. An append to a paused task waits until the task is
+    /// resumed. If the disk of the service is full, the answer is -13013 with `retryable`: the task keeps its durable
+    /// bytes, and the append can be repeated with its `offset`. An append to an ended task gets the task's error, or
+    /// -13050 after success.
     public struct UploadTaskAppend: StorageCall {
         /// The task.
         public var task: String
@@ -1564,8 +1566,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `downloadTask/retry`: Tries a download again at once: the network is back. Like `uploadTask/retry`: it ends the
-    /// wait of a download, or restarts a failed download at the first byte.
+    /// `downloadTask/retry`: Tries a download again immediately, for example when the network is back. Like
+    /// `uploadTask/retry`: it ends the wait of a download, or restarts a failed download at the first byte.
     public struct DownloadTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1671,7 +1673,7 @@ public enum StorageCalls {
     }
 
     /// `downloadTask/observe`: Adds an observer of this connection for one kind of event. If the status matches the
-    /// current state of the task, the first event follows the answer at once. `success` and `failure` remove all
+    /// current state of the task, the first event follows the answer immediately. `success` and `failure` remove all
     /// observers of a task.
     public struct DownloadTaskObserve: StorageCall {
         /// The task.
@@ -1746,11 +1748,12 @@ public enum StorageCalls {
     public struct DownloadTaskRead: StorageCall {
         /// The task.
         public var task: String
-        /// The most bytes of the piece, at least 1, with `offset` at least 0. 1 MiB by default, and at most as many as
-        /// fit into an answer of maxMessageBytes; fewer if the memory of all clients is short.
+        /// The maximum length of the piece in bytes: at least 1, with `offset` at least 0. By default 1 MiB. The piece
+        /// has at most as many bytes as fit into an answer of maxMessageBytes, and fewer while the memory of all
+        /// clients is nearly used up.
         public var length: Int64?
-        /// Where the piece begins. Beyond the end of the object it has no bytes. By default it follows the last piece
-        /// of a read without offset.
+        /// The first byte of the piece. A piece beyond the end of the object is empty. By default the piece follows the
+        /// last piece of a read without offset.
         public var offset: Int64?
         /// What the service answers.
         public typealias Answer = StorageWire.StreamPiece
@@ -1813,8 +1816,8 @@ public enum StorageCalls {
         }
     }
 
-    /// `folderTask/retry`: Tries again what failed. Ends a wait after a failure. A failed task continues with its
-    /// failed and pending items, under the same id; observe it again.
+    /// `folderTask/retry`: Retries the failed and the pending items. Ends a wait after a failure. A failed task
+    /// continues with its failed and pending items, under the same id; observe it again.
     public struct FolderTaskRetry: StorageCall {
         /// The task.
         public var task: String
@@ -1988,14 +1991,14 @@ public enum StorageCalls {
     }
 
     /// `harness/arm`: Sets a rule, which changes what the engine does from now on. A rule names operations of the
-    /// engine and an effect. All rules that fit a call count it, in the order in which they were armed; the first that
-    /// is due takes effect. A rule of the same name is replaced, and the calls that it holds continue. With `at`, the
-    /// steps of an upload and the attempts of a download end before that byte of the object, as the progress shows; the
-    /// rule is about the one that begins there. `at` is for `fetch` and `send`, for `send` on a remote engine a
-    /// multiple of 262144; `rate` is for `fetch`, `send` and `whole`; `corrupt` for these and `getData`. A held
-    /// download has no open file: an object that is replaced meanwhile arrives from its first byte, and one that is
-    /// deleted is not found. An operation without a task that fails by a retryable rule is repeated for
-    /// maxOperationRetryTime.
+    /// engine and an effect. All rules that match a call count it, in the order in which they were armed; the first
+    /// rule that is due takes effect. A rule of the same name is replaced, and the calls that it holds continue. With
+    /// `at`, the steps of an upload and the attempts of a download end before that byte of the object, as the progress
+    /// shows; the rule applies to the step or attempt that begins there. `at` works for `fetch` and `send` (on a remote
+    /// engine it must be a multiple of 262144 for `send`); `rate` for `fetch`, `send` and `whole`; `corrupt` for these
+    /// and `getData`. A held download has no open file: an object that is replaced meanwhile arrives from its first
+    /// byte, and one that is deleted is not found. An operation without a task that fails by a retryable rule is
+    /// repeated for maxOperationRetryTime.
     public struct HarnessArm: StorageCall {
         /// The operations: one, several, or `*` for all.
         public var on: [StorageWire.HarnessOperation]
@@ -2081,17 +2084,19 @@ public enum StorageCalls {
     }
 
     /// `harness/clock`: Stops and moves the clock. The clock governs retries, deadlines of tokens, `delay`, `rate`, and
-    /// the times and generations of objects. It runs as the machine's until `at` stops it; then only this method moves
-    /// it. At most one param is given. `at`, where it stands: wakes all that is due at once. `advance` and `toNext`
-    /// wait until nothing else happens; `advance` wakes what is due on the way, one moment after the other.
+    /// the times and generations of objects. It follows the machine's clock until `at` stops it; then only this method
+    /// moves it. At most one param is given. `at` sets the time, and wakes all waits that are due by then together.
+    /// `advance` and `toNext` wait until nothing else happens; `advance` wakes the waits that become due on the way, in
+    /// the order of their times.
     public struct HarnessClock: StorageCall {
-        /// A time (RFC 3339): the clock stands there.
+        /// A time (RFC 3339), at which the clock stops.
         public var at: String?
-        /// Seconds by which a clock that stands moves.
+        /// Seconds by which a stopped clock moves.
         public var advance: Double?
         /// The clock moves to the next moment that a task or an operation waits for.
         public var toNext: Bool?
-        /// `real`: the clock runs on. `skip`: it jumps to the next moment whenever nothing else happens.
+        /// `real`: the clock runs like the machine's. `skip`: it jumps to the next moment whenever nothing else
+        /// happens.
         public var run: String?
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -2115,9 +2120,10 @@ public enum StorageCalls {
     }
 
     /// `harness/settled`: Answers when nothing more happens without a request or a move of the clock. Then no request
-    /// is being answered, except those that are held, that rest, and that wait for these; every task is paused, has
-    /// ended, is held, is queued behind such tasks, or rests on a stopped clock. All events up to this state are sent
-    /// before the answer. A task that waits for the answer to `auth/refreshToken` counts as active.
+    /// is in progress, except requests that are held, that wait for a stopped clock, or that wait for such requests and
+    /// tasks; every task is paused, has ended, is held, is queued behind such tasks, or waits for a stopped clock. All
+    /// events up to this state are sent before the answer. A task that waits for the answer to `auth/refreshToken`
+    /// counts as active.
     public struct HarnessSettled: StorageCall {
         /// Answer
         public struct Answer: Decodable, Sendable {
@@ -2132,7 +2138,7 @@ public enum StorageCalls {
             public var tasks: [String: Int64]
             /// The held.
             public var held: [StorageWire.HarnessHold]
-            /// The tasks that rest before a retry, and until when.
+            /// The tasks that wait before a retry, and until when.
             public var resting: [Resting]
         }
         /// The name of the method.
@@ -2208,17 +2214,17 @@ public enum StorageCalls {
     }
 
     /// `harness/space`: Gives the connection a space. A space has its own objects, tasks, settings, rules, clock and
-    /// journal; it shares nothing with others. Connections begin in the space of the socket they came by; those of
-    /// `--socket` and stdio begin in `main`. Entering an existing space does not change it: `seed`, `buckets`, `quota`
-    /// and `keep` apply only to a new one. With `gateway` SDKs have an address for it, on the host of `--gateway` or on
-    /// 127.0.0.1, at its own port. A client that connects to `socket` is in the space without calling this method.
-    /// Download URLs of `--http` belong only to `main`; those of a space with a gateway lead to the gateway. A space
-    /// ends with its last connection, unless `keep` is true; `main` never ends. The connection keeps its tokens, and
-    /// gets the settings of the space.
+    /// journal; it shares nothing with others. A connection begins in the space of its socket; connections of
+    /// `--socket` and of stdio begin in `main`. Entering an existing space does not change it: `seed`, `buckets`,
+    /// `quota` and `keep` apply only to a new one. With `gateway` SDKs have an address for it, on the host of
+    /// `--gateway` or on 127.0.0.1, at its own port. A client that connects to `socket` is in the space without calling
+    /// this method. Download URLs of `--http` belong only to `main`; those of a space with a gateway lead to the
+    /// gateway. A space ends with its last connection, unless `keep` is true; `main` never ends. The connection keeps
+    /// its tokens, and gets the settings of the space.
     public struct HarnessSpace: StorageCall {
         /// 1 to 64 of `A-Z`, `a-z`, `0-9`, `.`, `_` and `-`; a new name by default.
         public var space: String?
-        /// Of ids, download tokens and the times between retries; 1 by default.
+        /// The seed of ids, download tokens and the times between retries; 1 by default.
         public var seed: Int64?
         /// The buckets of the space; others are not found (-13011), unless the gateway makes them. By default every
         /// bucket exists.
@@ -2301,9 +2307,9 @@ public enum StorageCalls {
         }
     }
 
-    /// `harness/save`: Saves the objects of the space, and its paused tasks, for `harness/reset`. Waits as
-    /// `harness/settled` does. A snapshot of the same name is replaced. It is deleted with the space. Remote engines
-    /// have none.
+    /// `harness/save`: Saves the objects of the space, and its paused tasks, for `harness/reset`. First waits like
+    /// `harness/settled`. A snapshot of the same name is replaced. It is deleted with the space. Remote engines have
+    /// none.
     public struct HarnessSave: StorageCall {
         /// Its name.
         public var snapshot: String
@@ -2326,10 +2332,11 @@ public enum StorageCalls {
     }
 
     /// `harness/reset`: Resets the space. The objects are those of the snapshot, or none. Tasks end with -13040, rules
-    /// are removed, requests that are held or rest end with -13000, and settings, clock, journal and ids start again
-    /// from the seed. The connections of the space are kept; requests that they send meanwhile run in the new space. A
-    /// snapshot that cannot be read, or an object that cannot be deleted at a server, is an error of a reset that has
-    /// taken place. On a remote engine the objects that this space has stored are deleted, and no others.
+    /// are removed, requests that are held or wait for the clock end with -13000, and settings, clock, journal and ids
+    /// start again from the seed. The connections of the space are kept; requests that they send meanwhile run in the
+    /// new space. A snapshot that cannot be read, or an object that cannot be deleted at a server, is an error of a
+    /// reset that has taken place. On a remote engine the objects that this space has stored are deleted, and no
+    /// others.
     public struct HarnessReset: StorageCall {
         /// The name of a snapshot; none by default.
         public var snapshot: String?

@@ -12,7 +12,7 @@ public enum StorageErrorCode: Int, Swift.Error {
     case bucketNotFound = -13011
     /// The remote engine has no such project.
     case projectNotFound = -13012
-    /// No room is left on the disk, in the project, or within a bound of the service, which the message names.
+    /// The disk, the quota of the project, or a bound of the service is exhausted; the message names it.
     case quotaExceeded = -13013
     /// The remote engine requires a token.
     case unauthenticated = -13020
@@ -40,7 +40,7 @@ public enum StorageErrorCode: Int, Swift.Error {
 extension StorageWire {
     /// All codes of errors that the service answers.
     public enum ErrorCode: Int {
-        /// The message is not JSON; the message says where.
+        /// The request is not JSON; the error's message names the position.
         case parseError = -32700
         /// The message is JSON, but not a request: a wrong id, method, params or jsonrpc; an empty or too long
         /// message; anything but exit after shutdown.
@@ -62,7 +62,7 @@ extension StorageWire {
         case bucketNotFound = -13011
         /// The remote engine has no such project.
         case projectNotFound = -13012
-        /// No room is left on the disk, in the project, or within a bound of the service, which the message names.
+        /// The disk, the quota of the project, or a bound of the service is exhausted; the message names it.
         case quotaExceeded = -13013
         /// The remote engine requires a token.
         case unauthenticated = -13020

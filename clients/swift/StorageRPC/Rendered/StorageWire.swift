@@ -46,7 +46,7 @@ public enum StorageWire {
     /// A Reference, of which only bucket and fullPath are read, or bucket and object for an exact name, to which a
     /// fullPath must belong; a `gs://` URL, which is not percent-decoded; or an http or https URL, which is
     /// percent-decoded and names exactly its object: `HOST/v0/b/BUCKET/o/PATH` of Firebase Storage and of this service,
-    /// or a URL of Google Cloud Storage.
+    /// or a URL of Google Cloud Storage or Amazon S3.
     public struct ReferenceParam: Codable, Sendable {
         /// The bucket.
         public var bucket: String
@@ -202,24 +202,25 @@ public enum StorageWire {
         /// Where the bytes of the task come from, or go to, if that is neither a file nor memory: a client of the
         /// gateway sends them, or a client of JSON-RPC appends or reads them piece by piece.
         public var origin: String?
-        /// Of a stream that has not ended: the next byte that `downloadTask/read` answers, or the end of the bytes that
-        /// the upload has taken. Those of appends without an answer count once the engine is getting them: from then on
-        /// nothing takes them back. Of an upload that an earlier process began, and that is still paused, at most that.
+        /// The position of a stream that has not ended: for a download the next byte that `downloadTask/read` answers,
+        /// for an upload the end of the accepted bytes. Bytes of appends without an answer count once they were passed
+        /// to the engine, since they cannot be taken back then. For a paused upload of an earlier process it is at most
+        /// that position.
         public var offset: Int64?
         /// The observers.
         public var observers: [String: String]?
-        /// The object that a copy or a move is made of. Absent for any other task.
+        /// The source object of a copy or a move. Absent for any other task.
         public var source: StorageWire.Reference?
-        /// Whether the source goes. Absent for a task that has none.
+        /// True for a move: the source is deleted. Absent for a task without a source.
         public var isMove: Bool?
-        /// The name that its client has given it; absent if there is none.
+        /// The name that the client gave to the task; absent without one.
         public var key: String?
         /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
     }
 
     /// The wait of a running task after a failure. A `progress` event with it starts the wait, and another one without
-    /// it ends the wait. Pausing and resuming the task retries at once.
+    /// it ends the wait. Pausing and resuming the task retries immediately.
     public struct Retry: Decodable, Sendable {
         /// 1 for the first retry since the last progress.
         public var attempt: Int64
@@ -235,7 +236,7 @@ public enum StorageWire {
     public struct StorageError: Decodable, Sendable {
         /// One of the storage codes of `x-errors`.
         public var code: Int64
-        /// A sentence that says what failed and why.
+        /// A sentence that describes the failure and its cause.
         public var message: String
         /// The data.
         public var data: StorageWire.StorageErrorData
@@ -276,7 +277,7 @@ public enum StorageWire {
         public var time: String
         /// The HTTP status of a remote engine's response.
         public var httpStatus: Int64?
-        /// A sentence that says what failed and why.
+        /// A sentence that describes the failure and its cause.
         public var cause: String
         /// The bytes that the engine had acknowledged.
         public var completedUnitCount: Int64
@@ -297,7 +298,7 @@ public enum StorageWire {
         /// How many uploads of all clients run at the same time; absent while the engine chooses: 4 on the embedded
         /// engine, 8 elsewhere.
         public var uploadsAtOnce: Int64?
-        /// The same for downloads to files: 16 on the embedded engine, 4 elsewhere.
+        /// The number of concurrent downloads to files: 16 on the embedded engine, 4 elsewhere.
         public var downloadsAtOnce: Int64?
     }
 
@@ -314,7 +315,7 @@ public enum StorageWire {
             }
             /// The labels.
             public var labels: [String: String]
-            /// Of a counter or gauge.
+            /// The value of a counter or a gauge.
             public var value: Double?
             /// The number of values of a histogram.
             public var count: Int64?
@@ -344,25 +345,25 @@ public enum StorageWire {
         public var status: StorageWire.Status
         /// The state.
         public var state: StorageWire.State
-        /// Of all files together. Bytes of files that need no transfer count as transferred. The total grows while the
-        /// files are being found.
+        /// The progress of all files together. Bytes of files that need no transfer count as transferred. The total
+        /// grows while the files are being found.
         public var progress: StorageWire.Progress
         /// The files.
         public var files: StorageWire.FolderCounts
         /// The unchanged files whose targets exist and were kept, because of `ifGenerationMatch`, without a comparison
         /// or although they differ. Absent if there are none.
         public var kept: Int64?
-        /// All files are known: the totals are final. Stays false for a deletion whose plan has no room on the disk.
+        /// All files are known: the totals are final. Stays false for a deletion whose plan does not fit on the disk.
         public var isPlanned: Bool
         /// The reference.
         public var reference: StorageWire.Reference
-        /// The local directory. Absent where there is none.
+        /// The local directory. Absent if the task has none.
         public var directory: String?
         /// The folder that objects are copied or moved to; otherwise absent.
         public var to: StorageWire.Reference?
         /// True for a task that changes nothing; otherwise absent.
         public var dryRun: Bool?
-        /// The name that its client has given it; absent if there is none.
+        /// The name that the client gave to the task; absent without one.
         public var key: String?
         /// True in the answer to a request that has joined this task by its `key`; otherwise absent.
         public var continued: Bool?
@@ -391,7 +392,7 @@ public enum StorageWire {
         public var toDelete: Int64
         /// Objects or files that were deleted.
         public var deleted: Int64
-        /// What cannot be an object or a file.
+        /// Items that cannot be an object or a file, such as links.
         public var refused: Int64
         /// Files that could not be transferred or deleted.
         public var failed: Int64
@@ -417,7 +418,7 @@ public enum StorageWire {
         public var reference: StorageWire.ReferenceParam
         /// The to.
         public var to: StorageWire.ReferenceParam
-        /// The object with exactly this name, instead of the objects below it.
+        /// Copies the object with exactly this name, instead of the objects below it.
         public var isObject: Bool?
 
         /// Makes one. What is nil is not said.
@@ -430,21 +431,21 @@ public enum StorageWire {
 
     /// One file of a task over a folder.
     public struct FolderItem: Decodable, Sendable {
-        /// Below the folder and the directory. Bytes that are no UTF-8 are replaced. Of a copy the name of the new
-        /// object.
+        /// The path below the folder and the directory; for a copy the name of the new object. Bytes that are not UTF-8
+        /// are replaced.
         public var path: String
-        /// What is or would be done; `read` is that of a directory, which has failed: `folderTask/retry` reads it
-        /// again.
+        /// The action for this item. `read` is the action of a directory that could not be read: `folderTask/retry`
+        /// reads it again.
         public var action: String
         /// The state.
         public var state: StorageWire.FolderItemState
         /// In bytes.
         public var size: Int64
-        /// The object, of a copy the new one; absent where there can be none.
+        /// The object; for a copy the new object. Absent if the item cannot be an object.
         public var reference: StorageWire.Reference?
         /// The object that is copied or moved; otherwise absent.
         public var source: StorageWire.Reference?
-        /// Why it is refused or has failed; of an unchanged one whose target was kept, that it may differ.
+        /// The error of a refused or failed item. An unchanged item whose target may differ, or differs, has -13412.
         public var error: StorageWire.StorageError?
     }
 
@@ -481,7 +482,7 @@ public enum StorageWire {
         public var tasks: [String: Int64]
     }
 
-    /// Returns what the process counts and measures.
+    /// Returns the counters and measurements of the process.
     public struct ServiceMetrics: Decodable, Sendable {
         /// The metrics.
         public var metrics: [StorageWire.Metric]
@@ -502,13 +503,13 @@ public enum StorageWire {
         public var bucketExists: Bool?
     }
 
-    /// Brings the next bytes of an upload that reference/putStream began.
+    /// Sends the next bytes of an upload that reference/putStream began.
     public struct Appended: Decodable, Sendable {
-        /// All bytes before it are taken.
+        /// All bytes before it are accepted.
         public var offset: Int64
         /// The bytes before it survive an end of the process. On the embedded engine it equals offset, unless the disk
-        /// has no room for the task's record: then it is the last recorded offset. On the others, whose servers accept
-        /// multiples of 256 KiB, it is less than a chunk behind offset.
+        /// is full and the task's record cannot be written: then it is the last recorded offset. On the other engines,
+        /// whose servers accept multiples of 256 KiB, it is less than a chunk behind offset.
         public var durable: Int64
     }
 
@@ -516,14 +517,15 @@ public enum StorageWire {
     public struct StreamPiece: Decodable, Sendable {
         /// The bytes. None if the object ends where the last piece has ended.
         public var data: String
-        /// Where in the object they are.
+        /// The position of the bytes in the object.
         public var offset: Int64
         /// True if the object ends with them.
         public var isEnd: Bool
-        /// With isEnd, of a read without offset. True if all bytes of the object were read and match its checksum;
-        /// false if the stream did not begin with the first byte, or if the server has no checksum of the object.
+        /// Only with isEnd, and for a read without offset. True if all bytes of the object were read and match its
+        /// checksum; false if the stream did not begin with the first byte, or if the server has no checksum of the
+        /// object.
         public var verified: Bool?
-        /// Of a read with offset: the size of the object.
+        /// The size of the object. Only after a read with offset.
         public var size: Int64?
     }
 
@@ -639,7 +641,8 @@ public enum StorageWire {
 
     /// What happens in place of a call. Exactly one member is given.
     public struct HarnessEffect: Codable, Sendable {
-        /// A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020.
+        /// A caller without one of these tokens is refused: the service sends auth/refreshToken with `refused`, then fails
+        /// with -13020.
         public struct Demand: Codable, Sendable {
             /// The accept.
             public var accept: [String]
@@ -658,14 +661,15 @@ public enum StorageWire {
         public var lose: StorageWire.HarnessFailure?
         /// Nothing happens until `harness/release`, a pause or a cancellation.
         public var hold: Bool?
-        /// The bytes arrive damaged: -13031, and nothing is stored. Of a download that is the first byte of the
-        /// attempt, which the checksum of the object finds.
+        /// The bytes arrive damaged: -13031, and nothing is stored. In a download the first byte of the attempt is
+        /// damaged, which the checksum of the object detects.
         public var corrupt: Bool?
         /// Seconds on the clock.
         public var delay: Double?
         /// Bytes per second on the clock, for the bytes of each step. A download then takes steps of 256 KiB.
         public var rate: Int64?
-        /// A caller without one of these tokens is refused: auth/refreshToken is asked with `refused`, then -13020.
+        /// A caller without one of these tokens is refused: the service sends auth/refreshToken with `refused`, then
+        /// fails with -13020.
         public var demand: Demand?
         /// The process ends with this status, as if it were killed.
         public var exit: Int64?
@@ -683,8 +687,8 @@ public enum StorageWire {
         }
     }
 
-    /// `fail`: the engine is not called, and this is the answer. `lose`: the engine executes the call, and this
-    /// replaces its answer; an upload that has ended is found by the next `query`.
+    /// `fail`: the engine is not called, and the failure is the answer. `lose`: the engine executes the call, and the
+    /// failure replaces its answer; the next `query` finds an upload that has ended.
     public struct HarnessEnding: Codable, Sendable {
         /// The fail.
         public var fail: StorageWire.HarnessFailure?
@@ -726,8 +730,8 @@ public enum StorageWire {
         public var reference: String
         /// The id of the task.
         public var task: String?
-        /// The first byte that a step was about, and the one after the last; for a download that has failed, twice
-        /// where it began.
+        /// The positions of the first byte of the step, and of the byte after its last one. Both are the first position
+        /// for a download that has failed.
         public var bytes: [Int64]?
         /// `ok`, the name of an error, or `aborted` by a pause or a cancellation.
         public var outcome: String
