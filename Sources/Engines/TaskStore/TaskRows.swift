@@ -30,11 +30,10 @@ extension Database {
         case .cancelledInDoubt: name = Self.inDoubt
         }
         let found = isUnrecorded ? nil : try removeUnfinishedTask(record.id)
-        let hasNumber =
-            try RandomSource.number(inUUID: record.id) ?? 0 > 0
-            && (isUnrecorded || found != nil || !hasRowBelow0(record.id))
-        if hasNumber, let stored, record.isPlain(stored, at: time),
-            try run(Self.keepPlainEnd, record.values(found ?? place, stored, at: time)) == 1
+        let key = TaskRecord.key(ofEnded: record.id)
+        let mayHaveKey = try key > 0 && (isUnrecorded || found != nil || !hasRowBelow0(record.id))
+        if mayHaveKey, let stored, record.isPlain(stored, at: time),
+            try run(Self.keepPlainEnd, record.values(key, found ?? place, stored, at: time)) == 1
         {
             return
         }
@@ -49,7 +48,7 @@ extension Database {
             try record.values(
                 found ?? place, progress ?? record.progress, stored?.settable ?? record.metadata, record.retryRequest)
             + end + .checksums(stored?.checksums)
-        if try !hasNumber || run(Self.keepEnded, values) == 0 { try run(Self.keepEndedBelow0, values) }
+        if try !mayHaveKey || run(Self.keepEnded, values) == 0 { try run(Self.keepEndedBelow0, values) }
     }
 
     private func hasRowBelow0(_ id: String) throws -> Bool {
@@ -84,7 +83,7 @@ extension Database {
         """
     private static let keepEnded = keep(["sequence"] + ended)
     private static let keepPlainEnd = keep(plain)
-    /// Inserts nothing if a task has the row of the number.
+    /// Inserts nothing if a task has the row with this key.
     private static func keep(_ columns: Columns) -> String {
         "INSERT INTO endedTasks (\(columns.list)) VALUES (\(columns.parameters)) ON CONFLICT (sequence) DO NOTHING"
     }
@@ -143,7 +142,8 @@ extension Database {
             let ofFolders = try row.integer("ofFolders")
             hasEndedOfFolders = hasEndedOfFolders || ofFolders > 0
             open.lastNumber = max(
-                open.lastNumber, try row.integer("sequence"), try row.integerOrNil("number") ?? 0)
+                open.lastNumber, TaskRecord.number(inKey: try row.integer("sequence")),
+                try row.integerOrNil("number") ?? 0)
             guard let kind = TaskKind(rawValue: try row.text("kind")) else { return }
             let state: TaskState =
                 switch try row.textOrNil("outcome") {
@@ -178,10 +178,9 @@ extension Database {
 }
 
 extension Values {
-    /// The key of an ended task. The row has the number in the id, so that tasks that end one after the other have
-    /// neighbouring rows. It has a number below 0 if the id has none, or that of another task.
+    /// The values for `Database.isEnded`.
     fileprivate static func key(ofEnded id: String) -> Values {
-        ["sequence": .integer(RandomSource.number(inUUID: id) ?? 0), "id": .text(id)]
+        ["sequence": .integer(TaskRecord.key(ofEnded: id)), "id": .text(id)]
     }
 }
 
@@ -215,7 +214,25 @@ extension TaskRecord {
         return try .key(ofEnded: id) + values + .content(settable)
     }
 
-    /// Whether a task that has stored the object needs only the columns of `values(_:_:at:)`.
+    /// The key of the row of an ended task: the number in its id, so that tasks that end one after the other have
+    /// neighbouring rows, and random bits of the id, since the tasks of each kind have the same numbers. 0 for an id
+    /// without a number; its row has a key below 0, like one whose key another task has.
+    fileprivate static func key(ofEnded id: String) -> Int64 {
+        guard let number = RandomSource.number(inUUID: id), number > 0 else { return 0 }
+        var id = id
+        let random = id.withUTF8 { id in
+            id[19..<23].reduce(Int64(0)) { $0 << 4 | Int64($1 & 0xF) + ($1 > UInt8(ascii: "9") ? 9 : 0) }
+        }
+        return number << randomBits | random & (1 << randomBits - 1)
+    }
+
+    /// The number of random bits between the version and the number in an id.
+    private static let randomBits = 14
+
+    /// At most 0 for a key without a number.
+    fileprivate static func number(inKey key: Int64) -> Int64 { key >> randomBits }
+
+    /// Whether a task that has stored the object needs only the columns of `values(_:_:_:at:)`.
     fileprivate func isPlain(_ stored: ObjectMetadata, at time: Timestamp) -> Bool {
         let settable = stored.settable
         return md5Hash == nil && folder == nil && key == nil && copy == nil && retryRequest == nil
@@ -226,9 +243,11 @@ extension TaskRecord {
 
     /// The values of a task that has stored an object at `time`. The row has NULL for each value that these imply:
     /// the number, `completed`, `metageneration` and the times of the object.
-    fileprivate func values(_ place: String, _ stored: ObjectMetadata, at time: Timestamp) -> Values {
+    fileprivate func values(
+        _ key: Int64, _ place: String, _ stored: ObjectMetadata, at time: Timestamp
+    ) -> Values {
         [
-            "sequence": .integer(number), "id": .text(id), "place": .text(place), "kind": .text(kind.rawValue),
+            "sequence": .integer(key), "id": .text(id), "place": .text(place), "kind": .text(kind.rawValue),
             "began": .integer(began.microseconds), "bucket": .text(reference.bucket), "name": .name(reference),
             "total": .integer(stored.size), "ended": .integer(time.microseconds), "outcome": .text(Database.success),
             "generation": .integer(stored.generation), "md5": .blob(stored.checksums.md5),

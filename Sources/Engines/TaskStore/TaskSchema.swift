@@ -50,8 +50,8 @@ extension Schema {
                     DELETE FROM tasks WHERE ended IS NOT NULL;
                     DROP INDEX unfinished;
                     """),
-            // The key is `sequence` alone, so that a new last row splits no page. Columns whose values others imply may
-            // be NULL.
+            // The key is `sequence` alone, so that a new last row splits no page; earlier rows have keys below 0. Columns
+            // whose values others imply may be NULL.
             Migration(
                 version: 10,
                 sql: """
@@ -66,12 +66,10 @@ extension Schema {
                         request TEXT, bookmark TEXT, copy TEXT, taskKey TEXT);
                     CREATE INDEX endedBelow0 ON endedTasks (id) WHERE sequence <= 0;
                     INSERT INTO endedTasks SELECT
-                        CASE WHEN sequence > 0 AND row_number() OVER (PARTITION BY sequence ORDER BY id) = 1
-                            THEN sequence ELSE -row_number() OVER () END,
-                        id, place, kind, outcome, folder, number, began, bucket, name, completed, total, ended, error,
-                        generation, metageneration, timeCreated, updated, md5, crc32c, contentType, cacheControl,
-                        contentDisposition, contentEncoding, contentLanguage, customMetadata, kept, md5Hash, request,
-                        bookmark, copy, taskKey
+                        -row_number() OVER (), id, place, kind, outcome, folder, number, began, bucket, name, completed,
+                        total, ended, error, generation, metageneration, timeCreated, updated, md5, crc32c, contentType,
+                        cacheControl, contentDisposition, contentEncoding, contentLanguage, customMetadata, kept,
+                        md5Hash, request, bookmark, copy, taskKey
                     FROM formerEndedTasks;
                     DROP TABLE formerEndedTasks;
                     """),

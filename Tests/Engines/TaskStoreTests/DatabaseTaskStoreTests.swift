@@ -165,10 +165,11 @@ import Testing
         #expect(try await taskStore.openRecords().lastNumber == 1000)
     }
 
-    @Test func `Ended tasks with the same number are told apart`() async throws {
+    @Test func `Ended tasks with the same key are told apart`() async throws {
         let scratch = try Scratch()
         let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
-        let ids = (0..<3).map { _ in RandomSource.secure.uuid(withNumber: 5) } + ["without number"]
+        // The key has the last two groups.
+        let ids = ["00000000", "10000000", "20000000"].map { $0 + "-0000-8000-8000-000000000005" } + ["without number"]
         for id in ids + ids {
             let (record, ended) = try plain(id, 5, Timestamp(microseconds: 7))
             try await taskStore.keep(record, isUrgent: false)
