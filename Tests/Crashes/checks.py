@@ -472,6 +472,47 @@ def powerless(stage, mode, points):
         yield Outcome(f"{at} {last[0]} {os.path.basename(last[5])}", flaw)
 
 
+def doubly_faulty(stage, mode, points):
+    """A call fails, the client repeats its request, and then the power fails."""
+    stage.prepare()
+    for at in points:
+        faults = stage.fresh()
+        disk = power.Disk(stage.work)
+        stage.scenario.forget()
+        faults.set(kinds=CHANGES, keeps_data=True)
+        try:
+            world = stage.world
+            with Service(stage.program, stage.root, faults.environment) as service:
+                be_ready(service)
+                stage.set_up(service)
+                begin = faults.count
+                faults.set(CHANGES, FAIL, begin + at, errno.ENOSPC, keeps_data=True, count=begin)
+                for step in stage.scenario.steps:
+                    step.goes_on = True
+                    after = step.after(world)
+                    try:
+                        answer = step.call(service, stage.work)
+                    except Failure:
+                        answer = step.call(service, stage.work)
+                    finally:
+                        step.goes_on = False
+                    world = step.learn(after, answer)
+                service.end()
+            for note in notes(faults):
+                disk.follow(note)
+            flaw = outlive(stage, disk, [world], 0, None, 0, at, set())
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        if faults.hits == 0:
+            return
+        hit = next(note for note in notes(faults) if note[0].startswith("!"))
+        yield Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
+
+
+def notes(faults):
+    return [note for _, note in sorted(power.read_notes(faults.notes), key=lambda note: note[0])]
+
+
 def outlive(stage, disk, worlds, answered, doing, told, seed, known):
     flaws = []
     for name, state in disk.states(seed):
@@ -491,6 +532,7 @@ def outlive(stage, disk, worlds, answered, doing, told, seed, known):
 
 
 MODES = {
-    **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless, "filled": filled,
+    **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless, "enospc-power": doubly_faulty,
+    "filled": filled,
     **dict.fromkeys(FAULTS, faulty), **dict.fromkeys(("eintr", "eintr-every", "short", "short-every"), hindered),
 }

@@ -143,7 +143,7 @@ static void die_of(struct call *call) {
 
 static int64_t refuse(struct call *call) {
     errno = control->error;
-    return leave(call, -1, 0, 0, -1, NULL);
+    return leave(call, call->fd, 0, 0, -1, NULL);
 }
 
 // What the file takes up; -1 where there is none. What has another name as well is not freed with this one.

@@ -40,9 +40,9 @@ class Faults:
             "FAULTS_NOTES": str(self.notes),
         }
 
-    def set(self, kinds=0, action=PASS, at=0, error=0, pattern=ONCE, keeps_data=False):
-        """From now on the `at`-th call of those kinds, counted from here, is the one; with 0 they are but counted."""
-        struct.pack_into(self.LAYOUT, self.memory, 0, kinds, action, error, pattern, at, 0, 0, keeps_data, 0)
+    def set(self, kinds=0, action=PASS, at=0, error=0, pattern=ONCE, keeps_data=False, count=0):
+        """From now on the `at`-th call of those kinds, counted from `count`, is the one; with 0 they are but counted."""
+        struct.pack_into(self.LAYOUT, self.memory, 0, kinds, action, error, pattern, at, count, 0, keeps_data, 0)
 
     def stop(self):
         """Nothing happens any more; what was counted stays."""

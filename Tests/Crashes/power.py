@@ -12,7 +12,7 @@ TRACELESS = "-shm", "/socket"  # made anew by the first who opens the database, 
 
 class File:
     def __init__(self, data=b""):
-        self.sure, self.now, self.pending = bytes(data), bytearray(data), []
+        self.sure, self.now, self.pending = bytearray(data), bytearray(data), []
 
     def change(self, offset, data):
         """Writes; without data it is cut, or grows."""
@@ -20,7 +20,13 @@ class File:
         apply(self.now, offset, data)
 
     def sync(self):
-        self.sure, self.pending = bytes(self.now), []
+        for change in self.pending:
+            apply(self.sure, *change)
+        self.pending = []
+
+    def fail(self):
+        """A sync fails: the system counts as written what the disk does not have."""
+        self.pending = []
 
     def some(self, random):
         data = bytearray(self.sure)
@@ -67,7 +73,12 @@ class Disk:
 
     def follow(self, note):
         name, inode, offset, length, result, path, path2, data = note
-        if result < 0 or path.endswith(TRACELESS):
+        name = name.lstrip("!")
+        if path.endswith(TRACELESS):
+            return
+        if result < 0:
+            if name in ("fsync", "fdatasync") and self.names.get(path) is not DIRECTORY:
+                self.inode(inode).fail()
             return
         if name in ("open-new", "open-empty") and path not in self.names:
             self.files.pop(inode, None)  # numbers are used again
@@ -110,8 +121,8 @@ class Disk:
         for changes in self.pending[:dice.randrange(len(self.pending) + 1)]:
             enact(some, changes)
         drawn = {file: file.some(dice) for file in self.files.values()}
-        yield "nothing more than was synced", self.state(self.sure, lambda file: file.sure)
-        yield "names without bytes", self.state(self.names, lambda file: file.sure)
+        yield "nothing more than was synced", self.state(self.sure, lambda file: bytes(file.sure))
+        yield "names without bytes", self.state(self.names, lambda file: bytes(file.sure))
         yield "bytes without names", self.state(self.sure, lambda file: bytes(file.now))
         yield "everything", self.state(self.names, lambda file: bytes(file.now))
         yield "some bytes and names", self.state(some, lambda file: drawn[file])

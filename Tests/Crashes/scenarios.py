@@ -227,17 +227,21 @@ class DeleteAll(Folder):
 class Stream(Put):
     """Sends the bytes piece by piece, and waits for each answer."""
 
+    goes_on = False  # after a failure that may be repeated, instead of giving up the task
+
     def call(self, service, work):
         self.told = 0  # the bytes before it were told to survive
         task = service.call("reference/putStream", reference=url(self.path), metadata=self.metadata)["task"]
         try:
             return self.send(service, task, 0)
-        except Failure:
+        except Failure as failure:
+            if self.goes_on and failure.data.get("retryable"):
+                return self.send(service, task, self.told)
             service.call("uploadTask/cancel", task=task)
             raise
 
     def send(self, service, task, start):
-        for offset in range(start, len(self.data), PIECE):
+        for offset in range(start, len(self.data), PIECE) or [start]:
             piece = base64.b64encode(self.data[offset:offset + PIECE]).decode()
             self.told = service.call("uploadTask/append", task=task, data=piece, offset=offset)["durable"]
         md5 = base64.b64encode(hashlib.md5(self.data).digest()).decode()

@@ -1,4 +1,5 @@
 import Testing
+import Platform
 import Storage
 import Synchronization
 

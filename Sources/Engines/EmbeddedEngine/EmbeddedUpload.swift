@@ -231,7 +231,7 @@ final class EmbeddedUpload: TransferSession {
     }
 
     private func use(_ staging: Staging, _ state: inout State) {
-        (state.staging, state.known, state.isClaimed) = (staging, nil, false)
+        (state.staging, state.known, state.isClaimed, state.hasFailed) = (staging, nil, false, false)
         let progress = staging.progress
         latest.withLock { $0 = progress }
     }
@@ -261,7 +261,10 @@ final class EmbeddedUpload: TransferSession {
         do throws(StorageError) {
             guard let former = state.staging,
                 let staging = try Staging(former, backTo: kept, hashing: backend.hashing)
-            else { return attempt.answer(.forgotten(.lostStaging(upload.reference))) }
+            else {
+                removeStaging(&state)
+                return attempt.answer(.forgotten(.lostStaging(upload.reference)))
+            }
             (state.staging, state.hasFailed) = (staging, false)
             let progress = staging.progress
             latest.withLock { $0 = progress }
@@ -328,8 +331,7 @@ final class EmbeddedUpload: TransferSession {
                 rest(staging)
                 attempt.answer(.received(upTo: staging.offset))
             } catch {
-                // After an error such as a full disk a stream waits for its client.
-                if case .incoming = upload.source { state.hasFailed = true }
+                state.hasFailed = true
                 rest(staging)
                 attempt.answer(.failed(error))
             }

@@ -12,6 +12,9 @@ struct UploadCheckpoint: Codable, Equatable {
     var offset: Int64
     var crc32c: UInt32
     var md5: [UInt8]
+    /// A sync of the file has failed since: the disk may lack some of the bytes, although the system counts them as
+    /// written. Nil otherwise.
+    var isDoubtful: Bool?
 }
 
 /// The newest checkpoint of a staging file, for other threads.
@@ -34,6 +37,9 @@ final class StagingProgress: Sendable {
         }
     }
 
+    /// Marks the checkpoint after a failed sync.
+    func doubt() { md5.state { [self] _ in checkpoint.withLock { $0?.isDoubtful = true } } }
+
     /// The last saved checkpoint, without blocking a thread. Nil before the first chunk has ended.
     func lastCheckpoint() async -> UploadCheckpoint? {
         guard hasCheckpoint.load(ordering: .relaxed) else { return nil }
@@ -47,8 +53,6 @@ final class StagingProgress: Sendable {
 /// One thread reads, writes and computes the CRC32C; another computes the slower MD5, a few buffers later. Writeback
 /// starts early, so that the final sync is short.
 final class Staging {
-    private static let blockSize = 512 << 10
-
     let file: Int64
     /// The number of bytes that are written, and submitted to the MD5.
     private(set) var offset: Int64 = 0
@@ -87,19 +91,18 @@ final class Staging {
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
             let target = try files.existing(checkpoint.file),
-            try Self.crc32c(of: target, checkpoint.offset, files.path(of: checkpoint.file), mayGoOn)
-                == checkpoint.crc32c
+            try checkpoint.isMet(by: target, files.path(of: checkpoint.file), while: mayGoOn)
         else { return nil }
         file = checkpoint.file
         offset = checkpoint.offset
         isRestored = true
         (self.files, self.source, self.allowed, self.checksum) = (files, source, allowed, checksum)
-        progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint)
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint.sure)
         self.blocks = HashBufferPool(blocks)
     }
 
     /// Continues a file of this process at its last checkpoint. The bytes behind it are removed, as the client may send
-    /// others. Nil if the file is missing.
+    /// others. Nil if the file is missing, or has lost bytes of a doubtful checkpoint.
     ///
     /// - Parameter checkpoint: the last checkpoint of the file; nil to begin at the first byte.
     init?(_ former: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
@@ -107,10 +110,13 @@ final class Staging {
         guard checkpoint == nil || checksum != nil, let target = try former.files.existing(former.file) else {
             return nil
         }
+        if let checkpoint, checkpoint.isDoubtful == true {
+            guard try checkpoint.isMet(by: target, former.path, while: { true }) else { return nil }
+        }
         (file, offset, isRestored) = (former.file, checkpoint?.offset ?? 0, former.isRestored)
         (files, source, allowed, blocks) = (former.files, former.source, former.allowed, former.blocks)
         self.checksum = checksum ?? Checksum()
-        progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint)
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint?.sure)
         try storing(path) { [offset] () throws(SystemError) in try target.truncate(to: offset) }
     }
 
@@ -165,7 +171,10 @@ final class Staging {
         try storing(path) { [offset] () throws(SystemError) in
             // A failed step of this process or an earlier one may have written more.
             if case .incoming = source { try target.truncate(to: offset) }
-            try target.sync()
+            do throws(SystemError) { try target.sync() } catch {
+                progress.doubt()
+                throw error
+            }
             if isRestored { try files.sync() }
         }
         let digest = progress.md5.digest()
@@ -201,23 +210,41 @@ final class Staging {
         case .object: throw StorageError(.internalError, "No bytes of a copy are read.")
         }
     }
+}
 
-    /// Nil if the file is shorter.
-    private static func crc32c(
-        of file: OpenFile, _ count: Int64, _ path: String, _ mayGoOn: () -> Bool
-    ) throws(StorageError) -> UInt32? {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: blockSize, alignment: 4096)
+extension UploadCheckpoint {
+    private static let blockSize = 512 << 10
+
+    /// The checkpoint once its bytes were checked.
+    fileprivate var sure: UploadCheckpoint {
+        var sure = self
+        sure.isDoubtful = nil
+        return sure
+    }
+
+    /// Whether the file has the bytes. Doubtful ones are written again, so that the next sync includes them. False if
+    /// `mayGoOn` returns false.
+    fileprivate func isMet(
+        by file: OpenFile, _ path: String, while mayGoOn: () -> Bool
+    ) throws(StorageError) -> Bool {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.blockSize, alignment: 4096)
         defer { buffer.deallocate() }
         var checksum = Checksum()
-        var offset: Int64 = 0
-        while offset < count {
-            guard mayGoOn() else { return nil }
-            let piece = UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(Int64(blockSize), count - offset))])
-            let read = try storing(path) { () throws(SystemError) in try file.read(into: piece, at: offset) }
-            guard read == piece.count else { return nil }
+        var place: Int64 = 0
+        while place < offset {
+            guard mayGoOn() else { return false }
+            let piece = UnsafeMutableRawBufferPointer(
+                rebasing: buffer[..<Int(min(Int64(buffer.count), offset - place))])
+            let read = try storing(path) { () throws(SystemError) in try file.read(into: piece, at: place) }
+            guard read == piece.count else { return false }
+            if isDoubtful == true {
+                try storing(path) { () throws(SystemError) in
+                    try file.write(UnsafeRawBufferPointer(piece), at: place)
+                }
+            }
             checksum.updateCRC(UnsafeRawBufferPointer(piece))
-            offset += Int64(read)
+            place += Int64(read)
         }
-        return checksum.crc32c
+        return checksum.crc32c == crc32c
     }
 }

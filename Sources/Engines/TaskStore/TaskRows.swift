@@ -25,11 +25,18 @@ extension Database {
         var name = "cancelled", error: String?, stored: ObjectMetadata?
         switch outcome {
         case .failed(let failure): (name, error) = (Self.failed, try failure.text)
-        case .succeeded(let metadata): (name, stored) = ("success", metadata)
+        case .succeeded(let metadata): (name, stored) = (Self.success, metadata)
         case .cancelled: break
         case .cancelledInDoubt: name = Self.inDoubt
         }
         let found = isUnrecorded ? nil : try removeUnfinishedTask(record.id)
+        let key = TaskRecord.key(ofEnded: record.id)
+        let mayHaveKey = try key > 0 && (isUnrecorded || found != nil || !hasRowBelow0(record.id))
+        if mayHaveKey, let stored, record.isPlain(stored, at: time),
+            try run(Self.keepPlainEnd, record.values(key, found ?? place, stored, at: time)) == 1
+        {
+            return
+        }
         let end: Values = [
             "ended": .integer(time.microseconds), "outcome": .text(name), "error": .text(error),
             "generation": .integer(stored?.generation), "metageneration": .integer(stored?.metageneration),
@@ -37,9 +44,16 @@ extension Database {
             "updated": .integer(stored?.updated.microseconds),
         ]
         let progress = stored.map { Progress(completedUnitCount: $0.size, totalUnitCount: $0.size) }
-        let values = try record.values(
-            found ?? place, progress ?? record.progress, stored?.settable ?? record.metadata, record.retryRequest)
-        try run(Self.keepEnded, values + end + .checksums(stored?.checksums))
+        let values =
+            try record.values(
+                found ?? place, progress ?? record.progress, stored?.settable ?? record.metadata, record.retryRequest)
+            + end + .checksums(stored?.checksums)
+        if try !mayHaveKey || run(Self.keepEnded, values) == 0 { try run(Self.keepEndedBelow0, values) }
+    }
+
+    private func hasRowBelow0(_ id: String) throws -> Bool {
+        try first("SELECT 1 AS found FROM endedTasks WHERE id = :id AND sequence <= 0", ["id": .text(id)]) { _ in true }
+            ?? false
     }
 
     /// Returns the place of the task, which may be another one, and which it keeps. Nil if there is no such task.
@@ -50,6 +64,7 @@ extension Database {
         return place
     }
 
+    fileprivate static let success = "success"
     fileprivate static let failed = "failed"
     /// Earlier releases read this value as cancelled.
     fileprivate static let inDoubt = "cancelledInDoubt"
@@ -66,12 +81,25 @@ extension Database {
         INSERT INTO tasks (\((identity + state).list)) SELECT \((identity + state).parameters)
         WHERE NOT EXISTS (SELECT 1 FROM endedTasks WHERE \(isEnded)) ON CONFLICT (id) DO UPDATE SET \(state.excluded)
         """
-    private static let keepEnded = """
-        INSERT INTO endedTasks (\(ended.list)) VALUES (\(ended.parameters)) ON CONFLICT (sequence, id) DO NOTHING
+    private static let keepEnded = keep(["sequence"] + ended)
+    private static let keepPlainEnd = keep(plain)
+    /// Inserts nothing if a task has the row with this key.
+    private static func keep(_ columns: Columns) -> String {
+        "INSERT INTO endedTasks (\(columns.list)) VALUES (\(columns.parameters)) ON CONFLICT (sequence) DO NOTHING"
+    }
+    /// Inserts a row below 0, unless the task has a row.
+    private static let keepEndedBelow0 = """
+        INSERT INTO endedTasks (sequence, \(ended.list))
+        SELECT (SELECT min(0, coalesce(min(sequence), 0)) - 1 FROM endedTasks), \(ended.parameters)
+        WHERE NOT EXISTS (SELECT 1 FROM endedTasks WHERE \(isEnded))
         """
-    private static let ended = ["sequence"] + identity + state + end
+    private static let ended = identity + state + end
+    private static let plain: Columns = [
+        "sequence", "id", "place", "kind", "began", "bucket", "name", "total", "ended", "outcome", "generation", "md5",
+        "crc32c", "contentType", "request",
+    ]
     /// Selects the row of an ended task by the values of `key(ofEnded:)`.
-    private static let isEnded = "sequence = :sequence AND id = :id"
+    private static let isEnded = "id = :id AND (sequence = :sequence OR sequence <= 0)"
 
     /// The rows of tasks to read: a table and a condition.
     enum TaskRows: String, CaseIterable {
@@ -106,18 +134,20 @@ extension Database {
         var (open, hasEndedOfFolders) = (OpenRecords(), false)
         try rows(
             """
-            SELECT kind, outcome, count(*) AS count, count(folder) AS ofFolders,
+            SELECT kind, outcome, count(*) AS count, count(folder) AS ofFolders, max(sequence) AS sequence,
                 max(CASE WHEN number < :end THEN number END) AS number
             FROM endedTasks GROUP BY kind, outcome
             """, ["end": .integer(TaskRecord.endOfNumbers)]
         ) { row in
             let ofFolders = try row.integer("ofFolders")
             hasEndedOfFolders = hasEndedOfFolders || ofFolders > 0
-            open.lastNumber = max(open.lastNumber, try row.integerOrNil("number") ?? 0)
+            open.lastNumber = max(
+                open.lastNumber, TaskRecord.number(inKey: try row.integer("sequence")),
+                try row.integerOrNil("number") ?? 0)
             guard let kind = TaskKind(rawValue: try row.text("kind")) else { return }
             let state: TaskState =
                 switch try row.textOrNil("outcome") {
-                case "success": .success
+                case Self.success: .success
                 case Self.failed: .failed
                 default: .cancelled
                 }
@@ -148,10 +178,9 @@ extension Database {
 }
 
 extension Values {
-    /// The key of an ended task. It begins with the number in the id, so that tasks that end one after the other have
-    /// neighbouring rows; with 0 for an id without a number.
+    /// The values for `Database.isEnded`.
     fileprivate static func key(ofEnded id: String) -> Values {
-        ["sequence": .integer(RandomSource.number(inUUID: id) ?? 0), "id": .text(id)]
+        ["sequence": .integer(TaskRecord.key(ofEnded: id)), "id": .text(id)]
     }
 }
 
@@ -185,15 +214,57 @@ extension TaskRecord {
         return try .key(ofEnded: id) + values + .content(settable)
     }
 
+    /// The key of the row of an ended task: the number in its id, so that tasks that end one after the other have
+    /// neighbouring rows, and random bits of the id, since the tasks of each kind have the same numbers. 0 for an id
+    /// without a number; its row has a key below 0, like one whose key another task has.
+    fileprivate static func key(ofEnded id: String) -> Int64 {
+        guard let number = RandomSource.number(inUUID: id), number > 0 else { return 0 }
+        var id = id
+        let random = id.withUTF8 { id in
+            id[19..<23].reduce(Int64(0)) { $0 << 4 | Int64($1 & 0xF) + ($1 > UInt8(ascii: "9") ? 9 : 0) }
+        }
+        return number << randomBits | random & (1 << randomBits - 1)
+    }
+
+    /// The number of random bits between the version and the number in an id.
+    private static let randomBits = 14
+
+    /// At most 0 for a key without a number.
+    fileprivate static func number(inKey key: Int64) -> Int64 { key >> randomBits }
+
+    /// Whether a task that has stored the object needs only the columns of `values(_:_:_:at:)`.
+    fileprivate func isPlain(_ stored: ObjectMetadata, at time: Timestamp) -> Bool {
+        let settable = stored.settable
+        return md5Hash == nil && folder == nil && key == nil && copy == nil && retryRequest == nil
+            && stored.metageneration == 1 && stored.timeCreated == time && stored.updated == time
+            && settable.content.allSatisfy { $0.key == .contentType } && settable.custom.isEmpty && settable.kept == nil
+            && number == RandomSource.number(inUUID: id)
+    }
+
+    /// The values of a task that has stored an object at `time`. The row has NULL for each value that these imply:
+    /// the number, `completed`, `metageneration` and the times of the object.
+    fileprivate func values(
+        _ key: Int64, _ place: String, _ stored: ObjectMetadata, at time: Timestamp
+    ) -> Values {
+        [
+            "sequence": .integer(key), "id": .text(id), "place": .text(place), "kind": .text(kind.rawValue),
+            "began": .integer(began.microseconds), "bucket": .text(reference.bucket), "name": .name(reference),
+            "total": .integer(stored.size), "ended": .integer(time.microseconds), "outcome": .text(Database.success),
+            "generation": .integer(stored.generation), "md5": .blob(stored.checksums.md5),
+            "crc32c": .integer(stored.checksums.crc32c.map(Int64.init)),
+            "contentType": .text(stored.settable.content[.contentType]), "request": .text(origin?.textOfEnded),
+        ]
+    }
+
     fileprivate init(_ row: borrowing Row) throws {
         let id = try row.text("id")
         guard let kind = TaskKind(rawValue: try row.text("kind")),
             let name = String(validating: try row.blob("name"), as: UTF8.self), !name.isEmpty
         else { throw Unreadable(description: "it is of no known kind, or its object has no name") }
         let reference = try Reference(bucket: try row.text("bucket"), object: name)
-        let completed = try row.integer("completed")
         let total = try row.integerOrNil("total").map { max($0, 0) }
-        let number = try row.integer("number")
+        let completed = try row.integerOrNil("completed") ?? total ?? 0
+        let number = try row.integerOrNil("number") ?? RandomSource.number(inUUID: id) ?? 0
         guard (0..<Self.endOfNumbers).contains(number) else { throw Unreadable(description: "its number is \(number)") }
         let began = Timestamp(microseconds: try row.integer("began"))
         var settable = try row.content
@@ -219,7 +290,7 @@ extension TaskRecord {
             return .unfinished(request, try row.textOrNil("bookmark").map(Bookmark.init))
         }
         switch try row.text("outcome") {
-        case "success": return .ended(.succeeded(try stored(row)), at: time)
+        case Database.success: return .ended(.succeeded(try stored(row, at: time)), at: time)
         case Database.failed: return .ended(.failed(try StorageError(text: row.text("error"))), at: time)
         case Database.inDoubt: return .ended(.cancelledInDoubt, at: time)
         default: return .ended(.cancelled, at: time)
@@ -233,13 +304,13 @@ extension TaskRecord {
         return RetryRequest(request: request, bookmark: try row.textOrNil("bookmark").map(Bookmark.init))
     }
 
-    private func stored(_ row: borrowing Row) throws -> ObjectMetadata {
+    private func stored(_ row: borrowing Row, at time: Timestamp) throws -> ObjectMetadata {
         ObjectMetadata(
             reference: reference, generation: try row.integer("generation"),
-            metageneration: try row.integer("metageneration"),
-            size: progress.totalUnitCount, timeCreated: Timestamp(microseconds: try row.integer("timeCreated")),
-            updated: Timestamp(microseconds: try row.integer("updated")), checksums: try row.checksums,
-            settable: metadata)
+            metageneration: try row.integerOrNil("metageneration") ?? 1, size: progress.totalUnitCount,
+            timeCreated: try row.integerOrNil("timeCreated").map(Timestamp.init(microseconds:)) ?? time,
+            updated: try row.integerOrNil("updated").map(Timestamp.init(microseconds:)) ?? time,
+            checksums: try row.checksums, settable: metadata)
     }
 }
 

@@ -50,6 +50,29 @@ extension Schema {
                     DELETE FROM tasks WHERE ended IS NOT NULL;
                     DROP INDEX unfinished;
                     """),
+            // The key is `sequence` alone, so that a new last row splits no page; earlier rows have keys below 0. Columns
+            // whose values others imply may be NULL.
+            Migration(
+                version: 10,
+                sql: """
+                    ALTER TABLE endedTasks RENAME TO formerEndedTasks;
+                    CREATE TABLE endedTasks (
+                        sequence INTEGER PRIMARY KEY, id TEXT NOT NULL, place TEXT NOT NULL, kind TEXT NOT NULL,
+                        outcome TEXT, folder TEXT, number INTEGER, began INTEGER NOT NULL, bucket TEXT NOT NULL,
+                        name BLOB NOT NULL, completed INTEGER, total INTEGER, ended INTEGER NOT NULL, error TEXT,
+                        generation INTEGER, metageneration INTEGER, timeCreated INTEGER, updated INTEGER, md5 BLOB,
+                        crc32c INTEGER, contentType TEXT, cacheControl TEXT, contentDisposition TEXT,
+                        contentEncoding TEXT, contentLanguage TEXT, customMetadata TEXT, kept TEXT, md5Hash TEXT,
+                        request TEXT, bookmark TEXT, copy TEXT, taskKey TEXT);
+                    CREATE INDEX endedBelow0 ON endedTasks (id) WHERE sequence <= 0;
+                    INSERT INTO endedTasks SELECT
+                        -row_number() OVER (), id, place, kind, outcome, folder, number, began, bucket, name, completed,
+                        total, ended, error, generation, metageneration, timeCreated, updated, md5, crc32c, contentType,
+                        cacheControl, contentDisposition, contentEncoding, contentLanguage, customMetadata, kept,
+                        md5Hash, request, bookmark, copy, taskKey
+                    FROM formerEndedTasks;
+                    DROP TABLE formerEndedTasks;
+                    """),
         ])
 }
 

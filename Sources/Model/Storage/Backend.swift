@@ -138,7 +138,7 @@ public protocol TransferSession<Strategy>: Sendable {
     /// Never throws: the answer is an event of the task machine. A download continues after the last byte on the disk if
     /// the object is unchanged, else from the first. The cancellation of the Swift task stops the step: it answers
     /// `aborted` at once, unless its effect can no longer be stopped.
-    func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer
+    @Loop func perform(_ step: Strategy.Step, _ context: StepContext) async -> Strategy.Answer
     /// Closes files and gives back memory, while the task is paused. A step that was stopped may still be ending.
     func park()
     /// Removes what has been transferred so far.

@@ -92,7 +92,7 @@ int csqlite_open(const char *path, connection **out) {
 static int after_commit(void *failure, connection *c, const char *name, int pages) {
     if (pages < 1000) return CSQLITE_OK;
     const int code = sqlite.wal_checkpoint_v2(c, name, CHECKPOINT_PASSIVE, NULL, NULL);
-    if (code != CSQLITE_OK && code != CSQLITE_BUSY) *(int32_t *)failure = code;
+    if (code != CSQLITE_OK) *(int32_t *)failure = code;
     return CSQLITE_OK;
 }
 

@@ -9,10 +9,8 @@ extension Database {
     /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
         let result: T
-        if hasFormerLog {
-            hasFormerLog = false
-            try? replaceLog()
-        }
+        // While another connection reads the former log, later transactions try again: a wait could take seconds.
+        if hasFormerLog, (try? withoutWaiting(startLogOver)) == true { hasFormerLog = false }
         if isLogDoubtful { try replaceLog() }
         do {
             result = try write(mayUseReserve, body)
@@ -49,16 +47,21 @@ extension Database {
         return result
     }
 
-    /// Moves all that the log has to the file, so that the log starts over.
+    /// Starts the log over.
     ///
     /// After a failed sync, systems count bytes as written that they have not written. A later sync of the log would then
     /// succeed, and a crash would lose earlier transactions of the log, and with them all later ones.
     private func replaceLog() throws {
-        let isDone = try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } }
-        guard isDone == true else {
+        guard try startLogOver() else {
             throw DatabaseError(CSQLITE_BUSY, "the log is in use by another connection", path: path)
         }
         isLogDoubtful = false
+    }
+
+    /// Moves all that the log has to the file, so that the next change begins the log. Returns false if another
+    /// connection uses the log.
+    private func startLogOver() throws -> Bool {
+        try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } == true }
     }
 
     /// Notes whether the system has failed to write or sync while `body` has run.

@@ -7,6 +7,7 @@ import Platform
 /// no page checksums, so a flipped bit inside a value goes unnoticed; a damaged structure is reported as `isCorrupt`.
 public final class Database {
     public let path: String
+    private let busyTimeout: Int32
     private var connection: OpaquePointer?
     private var statements = StatementCache()
     private(set) var reserve: Reserve?
@@ -43,31 +44,29 @@ public final class Database {
         path: String, applicationID: Int32, busyTimeout: Int32 = 10_000, isExclusive: Bool = false,
         commits: CommitSync = .full
     ) throws(DatabaseError) {
-        self.path = path
+        (self.path, self.busyTimeout) = (path, busyTimeout)
         checkpointFailure.initialize(to: 0)
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
         }
         do throws(DatabaseError) {
-            try open(applicationID, busyTimeout, isExclusive, commits)
+            try open(applicationID, isExclusive, commits)
         } catch  where error.isFull || error.isIO {
             // SQLite does not report why it could not create a log, so this includes a full disk.
             guard Reserve.release(path) else { throw error }
-            try open(applicationID, busyTimeout, isExclusive, commits)
+            try open(applicationID, isExclusive, commits)
         }
     }
 
-    private func open(
-        _ applicationID: Int32, _ busyTimeout: Int32, _ isExclusive: Bool, _ commits: CommitSync
-    ) throws(DatabaseError) {
+    private func open(_ applicationID: Int32, _ isExclusive: Bool, _ commits: CommitSync) throws(DatabaseError) {
         let result = csqlite_open(path, &connection)
         let reason = csqlite_system_errno()
         do throws(DatabaseError) {
             guard connection != nil else { throw DatabaseError(CSQLITE_NOMEM, "out of memory", path: path) }
             try check(result)
             if isExclusive { try execute("PRAGMA locking_mode = EXCLUSIVE") }
-            try prepareFile(applicationID: applicationID, busyTimeout: busyTimeout, commits, reason)
+            try prepareFile(applicationID: applicationID, commits, reason)
         } catch {
             abandon()
             throw error
@@ -98,6 +97,13 @@ public final class Database {
 
     /// The size in bytes, including the pages of the current transaction. SQLite compiles this statement for each call.
     var size: Int64 { get throws(DatabaseError) { try number("PRAGMA page_count") * pageSize } }
+
+    /// Runs `body`, which fails at once where it would wait for another connection.
+    func withoutWaiting<T>(_ body: () throws -> T) throws -> T {
+        try check(csqlite_busy_timeout(try opened(), 0))
+        defer { _ = connection.map { csqlite_busy_timeout($0, busyTimeout) } }
+        return try body()
+    }
 
     @discardableResult func abandon() -> Int32 {
         statements = StatementCache()
@@ -157,7 +163,7 @@ public final class Database {
 
     // Writes only after it has checked the application id.
     private func prepareFile(
-        applicationID: Int32, busyTimeout: Int32, _ commits: CommitSync, _ openErrno: Int32
+        applicationID: Int32, _ commits: CommitSync, _ openErrno: Int32
     ) throws(DatabaseError) {
         try check(csqlite_busy_timeout(try opened(), busyTimeout))
         try execute(

@@ -15,7 +15,7 @@ package final class AbortableStep<Answer: Sendable>: Sendable {
 
     /// Returns the answer to the step that `begin` begins; or `aborted`, unless the step ignores the cancellation of the
     /// Swift task.
-    package static func answer(
+    @Loop package static func answer(
         aborted: Answer, _ begin: (AbortableStep) -> Void,
         onCancel: @escaping @Sendable (AbortableStep) -> Void = { $0.abort() }
     ) async -> Answer {

@@ -53,7 +53,7 @@ where Strategy.Step: HarnessedStep, Strategy.Answer: HarnessedAnswer {
             return await session.perform(step.limited(to: limited), noting)
         }
         if let end = answer.end { offset.bytes.withLock { $0 = end } }
-        if let end = await call.lost, end.isEnd { lost.withLock { $0 = end } }
+        if let end = call.lost, end.isEnd { lost.withLock { $0 = end } }
         return answer
     }
 

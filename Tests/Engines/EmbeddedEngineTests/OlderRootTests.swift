@@ -111,6 +111,33 @@ import Testing
         #expect(try await tasks.records().map { try $0.get().id } == ["given up"])
     }
 
+    @Test func `Ended tasks with one number keep their rows, and one without a number`() async throws {
+        let ids = ["00000000-0000-8000-8000-000000000007", "10000000-0000-8000-8000-000000000007", "old", "older"]
+        let rows = ids.map { id in
+            "(\(RandomSource.number(inUUID: id) ?? 0), '\(id)', 'embedded', 'upload', 7, 1, 'b', x'61', 0, 9, 'cancelled')"
+        }
+        let path = scratch.path + "/root"
+        try FileManager.default.createDirectory(atPath: path + "/objects", withIntermediateDirectories: true)
+        let database = try Database(path: path + "/storage.sqlite3", applicationID: StorageRoot.applicationID)
+        var earlier = Schema.tasks
+        earlier.migrations.removeAll { $0.version > 9 }
+        try database.migrate([earlier])
+        try database.execute(
+            """
+            INSERT INTO endedTasks
+                (sequence, id, place, kind, number, began, bucket, name, completed, ended, outcome)
+            VALUES \(rows.joined(separator: ", "))
+            """)
+        try database.close()
+        let tasks = try EmbeddedBackend(StorageRoot(path), time: .system).tasks
+        #expect(try await tasks.records().map { try $0.get().id }.sorted() == ids)
+        #expect(try await tasks.openRecords().lastNumber == 7)
+        for (index, id) in ids.enumerated() {
+            try await tasks.forget([id])
+            #expect(try await tasks.records().map { try $0.get().id }.sorted() == Array(ids[(index + 1)...]))
+        }
+    }
+
     @Test func `A root with only tasks has no tables of objects, and can get them later`() async throws {
         let table = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "http://server")
         try await table.keep(TaskRecord.sample(), isUrgent: true)

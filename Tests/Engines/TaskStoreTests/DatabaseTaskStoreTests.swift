@@ -119,6 +119,71 @@ import Testing
         #expect(try await kept(DatabaseTaskStore(root, place: "one")) == [TaskRecord.sample()])
     }
 
+    /// An upload whose end needs the fewest columns.
+    private func plain(_ id: String, _ number: Int64, _ time: Timestamp) throws -> (TaskRecord, ended: TaskRecord) {
+        var record = try TaskRecord.sample(id)
+        (record.number, record.md5Hash, record.metadata) = (number, nil, SettableMetadata())
+        record.metadata.content = [.contentType: "x/y"]
+        let stored = ObjectMetadata(
+            reference: record.reference, generation: 5, metageneration: 1, size: 77, timeCreated: time, updated: time,
+            checksums: Checksums(md5: [1], crc32c: 2), settable: record.metadata)
+        return (record, record.ended(.succeeded(stored), at: time))
+    }
+
+    @Test func `The end of a task is found unchanged, whichever columns it needs`() async throws {
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
+        let time = Timestamp(microseconds: 7)
+        let changes: [(inout TaskRecord, inout ObjectMetadata) -> Void] = [
+            { _, _ in }, { record, _ in record.md5Hash = "abc" }, { record, _ in record.key = "k" },
+            { record, _ in record.folder = "f" }, { record, _ in record.number = 1000 },
+            { _, stored in stored.metageneration = 2 },
+            { _, stored in stored.timeCreated = Timestamp(microseconds: 6) },
+            { _, stored in stored.updated = Timestamp(microseconds: 8) },
+            { _, stored in stored.checksums = Checksums() }, { _, stored in stored.settable.content = [:] },
+            { _, stored in stored.settable.content[.cacheControl] = "no-store" },
+            { _, stored in stored.settable.custom = ["k": "v"] },
+            { _, stored in
+                stored.settable.kept = KeptProperties()
+                stored.settable.kept?.storageClass = .nearline
+            },
+            { record, _ in record.request?.origin = .gateway },
+        ]
+        var expected: [TaskRecord] = []
+        for (index, change) in changes.enumerated() {
+            let number = Int64(index + 1)
+            var (record, ended) = try plain(RandomSource.secure.uuid(withNumber: number), number, time)
+            guard case .ended(.succeeded(var stored), _) = ended.stage else { continue }
+            change(&record, &stored)
+            ended = record.ended(.succeeded(stored), at: time)
+            ended.metadata = stored.settable
+            try await taskStore.keep(record, isUrgent: false)
+            try await taskStore.keep(ended, isUrgent: true)
+            expected.append(ended)
+        }
+        #expect(try await kept(taskStore).sorted { $0.id < $1.id } == expected.sorted { $0.id < $1.id })
+        #expect(try await taskStore.openRecords().lastNumber == 1000)
+    }
+
+    @Test func `Ended tasks with the same key are told apart`() async throws {
+        let scratch = try Scratch()
+        let taskStore = DatabaseTaskStore(try StorageRoot(scratch.path + "/root"), place: "p")
+        // The key has the last two groups.
+        let ids = ["00000000", "10000000", "20000000"].map { $0 + "-0000-8000-8000-000000000005" } + ["without number"]
+        for id in ids + ids {
+            let (record, ended) = try plain(id, 5, Timestamp(microseconds: 7))
+            try await taskStore.keep(record, isUrgent: false)
+            try await taskStore.keep(ended, isUrgent: true)
+            try await taskStore.keep(record, isUrgent: false)
+        }
+        #expect(try await kept(taskStore).map(\.id).sorted() == ids.sorted())
+        #expect(try await kept(taskStore).allSatisfy { $0.number == 5 && $0.hasEnded })
+        try await taskStore.forget([ids[0], ids[2]])
+        #expect(try await kept(taskStore).map(\.id).sorted() == [ids[1], ids[3]].sorted())
+        try await taskStore.forget([ids[1], ids[3]])
+        #expect(try await kept(taskStore).isEmpty)
+    }
+
     @Test(arguments: [
         "kind = 'sideload'", "request = NULL", "request = '{}'", "request = '{'", "number = 'x'", "bucket = ''",
         "name = x'FF'", "name = x''", "completed = 'x'", "customMetadata = '[]'", "customMetadata = '{'",

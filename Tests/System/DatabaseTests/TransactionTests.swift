@@ -78,6 +78,18 @@ import Testing
         #expect(try count(scratch.open("b")) == 1)
     }
 
+    @Test func `The log of an ended process is replaced once no other connection reads it`() throws {
+        try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
+        let next = try scratch.open()
+        try database.snapshot {
+            _ = try count(database)
+            try next.transaction { try next.run("INSERT INTO t VALUES (2)") }
+            #expect(next.hasFormerLog)
+        }
+        try next.transaction { try next.run("INSERT INTO t VALUES (3)") }
+        #expect(!next.hasFormerLog)
+    }
+
     @Test func `A transaction with an error is rolled back`() throws {
         #expect(throws: Refusal.self) {
             try database.transaction {

@@ -6,7 +6,7 @@ import Testing
 @Suite(.watchdog) struct AbortableStepTests {
     private let thread = WorkerThreads("commits")
 
-    @Test func `An abort beside the begin of a commit does not hide the outcome of the commit`() async {
+    @Test @Loop func `An abort beside the begin of a commit does not hide the outcome of the commit`() async {
         for round in 0..<20_000 {
             let mayCommit = Mutex<Bool?>(nil)
             let done = Signal()
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func `The cancellation of its Swift task aborts a step, and one before the step keeps it from beginning`()
+    @Test @Loop
+    func `The cancellation of its Swift task aborts a step, and one before the step keeps it from beginning`()
         async throws
     {
         let begun = Mail<AbortableStep<String>>()

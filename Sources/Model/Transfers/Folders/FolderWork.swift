@@ -397,7 +397,7 @@ import Storage
         }
     }
 
-    /// Notes which objects the target of uploads has, and plans deletions. Returns whether that are all objects.
+    /// Notes which objects the target of uploads has, and plans deletions. Returns whether all objects are noted.
     private func noteTarget(summaries: Bool, most: Int64) async throws(StorageError) -> Bool {
         let longest = try await tree?.longestName()
         return try await forEachPage(
