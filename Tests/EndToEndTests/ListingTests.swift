@@ -208,7 +208,7 @@ import Testing
         ("dir", "did you mean ls?"), ("del a", "did you mean rm?"), ("copy a b", "did you mean cp?"),
         ("rename a b", "did you mean mv?"), ("rsync a b", "did you mean sync?"), ("size", "did you mean du?"),
         ("md5sum a", "did you mean hash?"), ("describe a", "did you mean stat?"), ("head a", "did you mean cat?"),
-        ("version", "did you mean --version?"), ("mb gs://x", "exist while they have objects"),
+        ("mb gs://x", "exist while they have objects"),
         ("login", "help credentials"), ("cp -m a b", "-p N says how many"),
         ("cp -n a b", "--no-clobber of cp and gsutil"), ("rm -R a", "did you mean -r?"),
         ("put -P a b", "--progress HOW"), ("rm -f a", "did you mean -y?"), ("ls -m", "transfers run at once anyway"),
