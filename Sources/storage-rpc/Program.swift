@@ -152,12 +152,18 @@ enum Program {
         }
         let path = try options.service.rootSocket()
         let root = try options.service.directory()
-        guard options.service.engine == .embedded else {
-            if let service = try CommandService.running(kind, options, at: path, signals) {
-                return try run(kind, options, service)
-            }
-            return try runElsewhere(kind, options, at: path, root, signals)
+        if options.service.engine == .embedded { return try runHere(kind, options, at: path, root: root, signals) }
+        if let service = try CommandService.running(kind, options, at: path, signals) {
+            return try run(kind, options, service)
         }
+        try runElsewhere(kind, options, at: path, root, signals)
+    }
+
+    /// Runs a command with the engine embedded. One that may create a root first runs as a trial, so that wrong words create
+    /// none.
+    private static func runHere(
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
+    ) throws {
         if try StorageRoot.isVacant(root) {
             guard kind.mayStore(options) else {
                 return try runWithoutRoot(kind, options, at: path, root: root, signals)
