@@ -187,7 +187,7 @@ import Testing
         let path = place.root + "/storage-rpc/socket"
         #expect(
             await sh(line).text == """
-                storage-rpc: File \(place.directory)/g may not be read: it is in no directory that allowRead names. (unauthorized)
+                storage-rpc: File \(place.directory)/g may not be read: it is in no directory that --allow-read names. (unauthorized)
                 1
                 "maxUploadRetryTime":600
                 "maxUploadRetryTime":9

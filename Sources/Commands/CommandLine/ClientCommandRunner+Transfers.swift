@@ -52,8 +52,10 @@ extension ClientCommandRunner {
         tellTotal()
     }
 
-    /// Throws the error of the service for a file that does not exist.
+    /// Throws the error of the service for a file that does not exist. With `--allow-read` no message reveals files outside
+    /// of the directories.
     private func checkExists(_ copy: CopyPlan<LocalFile, Reference>.Copy) throws {
+        guard options.service.readable.isEmpty else { return }
         do throws(SystemError) { _ = try FileStatus(ofPath: copy.source.path) } catch  where error == .notFound {
             var failure = Client.Failure(message: "File \(absolute(copy.source.path)) does not exist.", isAnswer: true)
             failure.code = -13000
