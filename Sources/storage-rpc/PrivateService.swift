@@ -9,6 +9,8 @@ struct PrivateService {
     let socket: Descriptor
     private let engine: any Engine
     private let options: ServiceOptions
+    /// Ends the process if the engine cannot be opened.
+    private let opening: Task<Void, Never>
 
     struct SocketError: UserFacingError { let message: String }
 
@@ -19,16 +21,20 @@ struct PrivateService {
         do throws(SystemError) { (socket, far) = try Descriptor.socketPair() } catch {
             throw SocketError(message: "no socket pair can be made: \(error.reason)")
         }
-        Task { @Loop in Server(options, engine, log).serveAlone(far) }
+        opening = Task { @Loop in await Server(options, engine, log).serveAlone(far) }
         (self.engine, self.options) = (engine, options)
     }
 
     /// Waits at most two seconds for background work, such as cancelling an upload at its server.
-    func settle() {
+    ///
+    /// - Parameter closes: the process continues without the engine.
+    func settle(closes: Bool) {
         let done = DispatchSemaphore(value: 0)
-        Task { [engine] in
+        Task { [engine, opening] in
+            await opening.value
             await engine.backend.settle()
             await engine.removeTemporaryFiles()
+            if closes { await engine.close() }
             done.signal()
         }
         _ = done.wait(timeout: .now() + 2)

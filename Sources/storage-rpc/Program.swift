@@ -27,10 +27,9 @@ enum Program {
         } catch let error as UsageError {
             Console.report(error, status: Int64(ExitStatus.usage), asJSON: asJSON)
             CurrentProcess.exit(ExitStatus.usage)
-        } catch let error as StorageRoot.OpenError where error.isInUse {
-            Console.report(error, asJSON: asJSON)
-            CurrentProcess.exit(ExitStatus.rootInUse)
-        } catch let error as Client.Unanswered {
+        } catch let error as any UserFacingError
+            where (error as? StorageRoot.OpenError)?.isInUse ?? (error is Client.Unanswered || error is RootInUse)
+        {
             Console.report(error, status: Int64(ExitStatus.rootInUse), asJSON: asJSON)
             CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
@@ -94,8 +93,10 @@ enum Program {
         let (root, path) = (try options.directory(), try options.rootSocket())
         var permissions = Permissions(root: root, engine: options.engine.rawValue, version: ServiceContext.version)
         (permissions.allowsChanges, permissions.within) = (models.allowsChanges, models.within)
-        for directory in models.readable { permissions.readable.append(try existing(directory, "--allow-read")) }
-        for directory in models.writable { permissions.writable.append(try existing(directory, "--allow-write")) }
+        permissions.readable = try models.readable.map { try ServiceOptions.existing($0, "--allow-read") }
+        permissions.writable = try models.writable.map { try ServiceOptions.existing($0, "--allow-write") }
+        let introduction = try Introduction(options)
+        (permissions.defaultBucket, permissions.settings) = (introduction.bucket, introduction.settings)
         let signals = CurrentProcess.blockTerminationSignals()
         let isTyped = Descriptor.standardInput.isTerminal
         guard let streams = StandardStreams() else { throw MissingStandardStreams() }
@@ -105,22 +106,11 @@ enum Program {
                 return try ConnectCommand.find(socket: path, root: root, options, isQuiet: true) {
                     try StorageRoot.makeDirectory(root)
                     return root + "/service.log"
-                }
+                }.socket
             } catch {
                 throw Unreachable((error as? any UserFacingError)?.message ?? "\(error)")
             }
         }
-    }
-
-    /// The absolute path of a directory that a flag names.
-    private static func existing(_ directory: String, _ flag: String) throws(UsageError) -> String {
-        guard let status = try? FileStatus(ofPath: directory), status.kind == .directory else {
-            throw UsageError(message: "\(flag) \(directory): there is no such directory")
-        }
-        guard directory.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else {
-            return directory
-        }
-        return "\(present)/\(directory)"
     }
 
     /// A signal has arrived during a backup.
@@ -161,17 +151,55 @@ enum Program {
                 CommandService(kind, options, Client.connect(to: path), at: path, isPrivate: false, signals))
         }
         let path = try options.service.rootSocket()
-        if options.service.engine == .embedded {
-            let root = try options.service.directory()
-            guard try kind.mayStore(options) || !StorageRoot.isVacant(root) else {
+        let root = try options.service.directory()
+        if options.service.engine == .embedded { return try runHere(kind, options, at: path, root: root, signals) }
+        if let service = try CommandService.running(kind, options, at: path, signals) {
+            return try run(kind, options, service)
+        }
+        try runElsewhere(kind, options, at: path, root, signals)
+    }
+
+    /// Runs a command with the engine embedded. One that may create a root first runs as a trial, so that wrong words create
+    /// none.
+    private static func runHere(
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
+    ) throws {
+        if try StorageRoot.isVacant(root) {
+            guard kind.mayStore(options) else {
                 return try runWithoutRoot(kind, options, at: path, root: root, signals)
             }
+            var trial = options
+            (trial.isTrial, trial.isQuiet, trial.trace, trial.service.logLevel) = (true, true, false, .error)
+            try runWithoutRoot(kind, trial, at: path, root: root, signals)
+            CurrentProcess.setNewFilesMask(options.newFilesMask)
+        }
+        // Bounds would hold for the commands that use the same service.
+        guard options.service.setsBounds, kind.needsNoServer else {
             return try run(kind, options, .find(kind, options, at: path, root: root, signals))
         }
         if let service = try CommandService.running(kind, options, at: path, signals) {
             return try run(kind, options, service)
         }
-        try runPrivately(kind, options, options.service, at: path, signals)
+        var settings = options.service
+        (settings.keepsTasks, settings.rootTimeout) = (true, settings.rootTimeout ?? CommandService.timeout)
+        try runPrivately(kind, options, settings, at: path, signals)
+    }
+
+    /// Runs a command with a remote engine in this process. A usage error leaves no directory that the command has made.
+    private static func runElsewhere(
+        _ kind: ClientCommand, _ options: CommandOptions, at path: String, _ directory: String, _ signals: Descriptor?
+    ) throws {
+        let root = try options.service.rootDirectory()
+        let made = [directory, root].filter { !FileSystem.exists($0) }
+        var settings = options.service
+        settings.mayBeginTasks = kind.beginsTasks(options)
+        do { try runPrivately(kind, options, settings, at: path, signals) } catch let error as UsageError {
+            if made.contains(directory), (try? OpenFile.entries(of: directory))?.map(\.name) == ["1"] {
+                StorageRoot.remove(directory + "/1")
+            }
+            made.forEach(OpenFile.removeDirectory)
+            throw error
+        }
     }
 
     private static func runPrivately(
@@ -181,12 +209,13 @@ enum Program {
         CurrentProcess.makeNewFilesPrivate()
         try Loop.start()
         let service = try PrivateService(settings)
-        defer { service.settle() }
+        defer { service.settle(closes: options.isTrial) }
         let command = try CommandService(kind, options, service.socket, at: path, isPrivate: true, signals)
         try ClientCommandRunner.run(kind, options, isPrivate: true, command.client)
     }
 
-    /// Runs a command that creates no root where none is: over an empty one, which is removed with the command.
+    /// Runs a command that creates no root where none is, or the trial of one that does: over an empty root, which is
+    /// removed with the command.
     private static func runWithoutRoot(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
     ) throws {
@@ -196,9 +225,15 @@ enum Program {
         let parent = CurrentProcess.temporaryDirectory
         let scratch: ScratchDirectory
         do throws(SystemError) { scratch = try ScratchDirectory(in: parent, named: "storage-rpc-empty-") } catch {
+            if options.isTrial { return }
             throw Client.Failure("no temporary root can be made in \(parent): \(error.reason)")
         }
-        defer { scratch.remove() }
+        let durability = Durability.ofProcess
+        Durability.ofProcess = .none
+        defer {
+            scratch.remove()
+            Durability.ofProcess = durability
+        }
         var settings = options.service
         settings.root = scratch.path
         try runPrivately(kind, options, settings, at: path, signals)

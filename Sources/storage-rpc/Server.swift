@@ -82,10 +82,10 @@ final class Server {
         watchIdleness()
     }
 
-    /// Serves the only client of a command, which is in this process.
-    func serveAlone(_ socket: Descriptor) {
-        Task { await open() }
+    /// Serves the only client of a command, which is in this process. Returns once the engine is open.
+    func serveAlone(_ socket: Descriptor) async {
         serve("socket", .shared, in: main, input: socket, output: socket)
+        await open()
     }
 
     private func serve(_ socket: Descriptor, in space: Space) {

@@ -96,7 +96,7 @@ extension Server {
                             try StreamProxy.run(through: service, stdio)
                         }
                     } catch let reason as any UserFacingError
-                        where reason is ConnectCommand.OtherService || reason is Client.Unanswered
+                        where reason is RootInUse || reason is Client.Unanswered
                     {
                         error.message += " It cannot serve this client: \(reason.message)."
                         throw error

@@ -66,8 +66,10 @@ import Testing
             let one = try connect(root: root)
             try #require(try one.servicePID() == service.id)
             let other = try connect(["--bucket", "films"], root: root)
-            try #require(try other.relay.waitForExit() == 1)
-            try #require(other.relay.logged.contains("has the default bucket photos, not films"))
+            try #require(try other.servicePID() == service.id)
+            for (client, bucket) in [(one, "default-bucket"), (other, "films")] {
+                try #require(try client.client.call("initialize")["defaultBucket"]?.string == bucket)
+            }
             try one.client.call("service/stop")
             try #require(try service.waitForExit() == 0)
             let next = try connect(root: root)
@@ -93,7 +95,7 @@ import Testing
             let (holder, holding) = try place.service(["--harness"])
             try holding.call("service/ping")
             let refused = try connect(["--wait-for-root", "0"])
-            try #require(try refused.relay.waitForExit() == 1)
+            try #require(try refused.relay.waitForExit() == 75)
             let complaint =
                 "storage-rpc: The root \(place.root) is in use by process \(holder.id) (storage-rpc serve); one process may "
                 + "have it at a time. To share it, start that process with --socket PATH, or use `storage-rpc connect` for all.\n"

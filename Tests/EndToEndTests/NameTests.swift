@@ -42,6 +42,22 @@ import Testing
         #expect(told.status == 0 && told.text.hasPrefix("storage-rpc: \(said)\n64\nmd5 "), "\(told.text)")
     }
 
+    @Test func `hash of a directory of this machine advises a line that works`() async throws {
+        let told = await sh("mkdir 'a d'; printf x > 'a d/f'; $S hash 'a d'; echo $?")
+        let advice = try #require(
+            told.text.firstMatch(of: /no such object: (find .* -exec )storage-rpc( .* \+) reads it\n64\n/))
+        #expect(await sh("\(advice.1)$S\(advice.2)").text.hasPrefix("md5 "), "\(told.text)")
+    }
+
+    @Test func `A URL is a URL with --exact, too`() async {
+        let line = """
+            $S serve --shared --log-level info 2> log & P=$!; await 'grep -q "listens on" log'; put d/a
+            U=$($S url d/a); $S cat --exact "$U"; echo; $S ls --exact http://b/d; echo $?; kill $P; wait $P
+            """
+        let said = "http://b/d names an object of another server: add --engine and --endpoint\n64\n"
+        #expect(await sh(line).text == "d/a\nstorage-rpc: \(said)")
+    }
+
     @Test func `Brackets escape special characters, and exact names need no escape`() async {
         #expect(await sh("put 'k[1]/a' k1/x 'w*' 'w?' ww").status == 0)
         #expect(await sh("$S ls 'k[[]1]/*'; $S ls 'k[[]?]/?'").text == "k[1]/a\nk[1]/a\n")

@@ -107,7 +107,9 @@ import Testing
             $S serve --socket s --log-level info 2> log & P=$!; await 'grep -q "listens on s" log'
             $S ls s3://b --socket s; echo $?; kill $P; wait $P
             """
-        let said = "s3://b names an object or a bucket of S3: add --engine s3; for this disk write gs://b"
+        let said =
+            "s3://b names an object or a bucket of S3, which the service at s does not reach: start that with --engine s3; "
+            + "for this disk write gs://b"
         #expect(await sh(line).text == "storage-rpc: \(said)\n64\n")
     }
 
@@ -126,6 +128,122 @@ import Testing
             $S rm -r -q d; $S put -q f y; $S ls -r; exec 8>&-; wait $P; $S ls -r gs://b2; idle
             """
         #expect(await sh(line) == (0, "y\nd/b\npiped\n"))
+    }
+
+    @Test(arguments: [
+        ("serve", "default-bucket"), ("connect", "default-bucket"), ("connect --bucket films", "films"),
+        ("serve --bucket photos", "photos"),
+    ])
+    func `A session keeps its default bucket where another one runs the service`(words: String, bucket: String) async {
+        let line = """
+            stdio --bucket films --log-level info
+            relayed() {
+                $S \(words) --root $R | grep -aoE '"(defaultBucket|bucket)":"[a-z-]+"|"id":[a-z0-9" ]+,|"code":-[0-9]+'
+            }
+            I='{"jsonrpc":"2.0","id":1,"method":"initialize"}'; P='{"jsonrpc":"2.0","id":2,"method":"storage/reference"}'
+            printf '%s\n%s' "$I" "$P" | relayed
+            printf 'Content-Length: %d\r\n\r\n%s' ${#I} "$I" ${#P} "$P" | relayed
+            printf '\n{}\n' | relayed; printf '' | relayed; release
+            """
+        let answers = #""id":1,\#n"defaultBucket":"\#(bucket)"\#n"id":2,\#n"bucket":"\#(bucket)"\#n"#
+        #expect(await sh(line).text == answers + answers + "\"id\":null,\n\"code\":-32600\n")
+    }
+
+    @Test func `A session has the rights and settings of its own flags in the service of another one`() async {
+        let line = """
+            stdio; mkdir in; printf x > f
+            printf '%s\n' '{"jsonrpc":"2.0","id":1,"method":"storage/getSettings"}' \
+                '{"jsonrpc":"2.0","id":2,"method":"reference/putFile","params":{"reference":"gs://b/f","file":"'$PWD'/f","wait":true}}' |
+                $S connect --root $R --allow-read in --max-upload-retry-time 7 | grep -oE '"maxUploadRetryTime":[0-9]+|"code":-[0-9]+'
+            $S connect --root $R --allow-read none; echo $?
+            for M in 3 10000; do
+                echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S connect --root $R --max-tasks $M; echo $?
+            done; release
+            """
+        let path = place.root + "/storage-rpc/socket"
+        #expect(
+            await sh(line).text == """
+                "maxUploadRetryTime":7
+                "code":-13021
+                storage-rpc: --allow-read none: there is no such directory
+                64
+                storage-rpc: the service at \(path) has --max-tasks 10000, not 3
+                75
+                {"jsonrpc":"2.0","id":1,"result":"pong"}
+                0
+
+                """)
+    }
+
+    @Test func `The flags of a command hold for it alone, whichever command runs the service`() async {
+        let line = """
+            mkdir in; printf x > in/f; printf x > g; mkfifo pipe; C="$S call storage/getSettings"
+            $S put -q - piped --allow-read in --max-upload-retry-time 7 < pipe & P=$!; exec 8> pipe; printf a >&8
+            await '[ -e $R/socket ]'; $S put -q g g; $S put -q --allow-read in in/f f; $S put -q --allow-read in g h; echo $?
+            for F in "" "--max-upload-retry-time 9"; do $C $F | grep -oE '"maxUploadRetryTime":[0-9]+'; done
+            $S call storage/reference --bucket b2 | grep -o 'gs://b2'; $S ls --uploads-at-once 2; echo $?
+            exec 8>&-; wait $P; $S ls
+            """
+        let path = place.root + "/storage-rpc/socket"
+        #expect(
+            await sh(line).text == """
+                storage-rpc: File \(place.directory)/g may not be read: it is in no directory that --allow-read names. (unauthorized)
+                1
+                "maxUploadRetryTime":600
+                "maxUploadRetryTime":9
+                gs://b2
+                storage-rpc: --uploads-at-once is for a new service, but one runs already at \(path); storage-rpc call \
+                service/stop --socket \(path) ends that one
+                75
+                f
+                g
+                piped
+
+                """)
+    }
+
+    @Test func `The bounds of a command hold for no other command, which waits for its end`() async {
+        let line = """
+            printf x > f; mkfifo pipe; $S put -q - piped --max-message-bytes 1024 < pipe & P=$!
+            exec 8> pipe; head -c 5000 /dev/zero >&8; await '[ -s $R/lock ]'
+            $S put -q f b 8>&- & Q=$!; exec 8>&-; wait $P; echo $?; wait $Q; $S ls -l | grep -c ' 5000 *.*piped'; $S ls; idle
+            """
+        #expect(await sh(line).text == "0\n1\nb\npiped\n")
+    }
+
+    @Test(arguments: [
+        "put . a", "put none a", "put f gs://b/../a", "put f f 'd/*'", "put f f d", "put gs://b/a b", "put -r . . a",
+        "sync none gs://b", "sync d e", "call service/ping {", "put - - a",
+    ])
+    func `A command whose words are wrong creates no root`(command: String) async {
+        for flags in ["", "--engine gcs --endpoint http://127.0.0.1:1 --max-operation-retry-time 0"]
+        where
+            flags.isEmpty || !["'d/*'", "f d", "none", ". . a"].contains(where: command.contains)
+        {
+            let said = await sh(
+                "mkdir -p d; printf x > f; $S \(command) \(flags) > said 2>&1; echo $?; cat said; find $R")
+            #expect(
+                said.text.hasPrefix("64\n") || command.contains("none") && said.text.hasPrefix("1\n"), "\(said.text)")
+            #expect(said.text.contains("storage-rpc: ") && !said.text.contains("lock"), "\(said.text)")
+        }
+    }
+
+    @Test(arguments: [
+        "tasks", "ls", "put --dry-run f a", "get --dry-run a b", "sync --dry-run d gs://b", "rm -r --dry-run d",
+    ])
+    func `A command that only reads creates nothing for a remote engine`(command: String) async {
+        let flags = "--engine s3 --endpoint http://127.0.0.1:1 --anonymous --max-operation-retry-time 0"
+        #expect(
+            await sh("mkdir d; printf x > f; $S \(command) \(flags) > said 2>&1; ls; ls $R 2>&1 | wc -l").text
+                == "d\nf\nsaid\n1\n")
+    }
+
+    @Test func `In a pipe a list of tasks has whole references, and it counts ended ones in words`() async {
+        let line = """
+            N=$(printf 'long/%.0s' {1..40}); mkfifo pipe; $S put -q - ${N}x < pipe & P=$!; exec 8> pipe; printf abc >&8
+            await '$S tasks | grep -q "gs://default-bucket/${N}x$"'; exec 8>&-; wait $P; $S tasks; idle
+            """
+        #expect(await sh(line).text == "1 task has ended: storage-rpc tasks --all shows it\n")
     }
 
     @Test func `A stream whose size is not known is listed with what it has, and no percentage`() async throws {
@@ -154,8 +272,8 @@ import Testing
         guard lines.count == 8 else { return }
         #expect(lines[0] == "a" && lines[1].hasPrefix(#""pid":"#), "\(shared.text)")
         #expect(lines[2].contains("is in use by process") && lines[3] == "75", "\(shared.text)")
-        #expect(lines[4].contains("has the default bucket default-bucket, not films"), "\(shared.text)")
-        #expect(lines[5...] == ["75", "a", "0"], "\(shared.text)")
+        #expect(lines[4].contains(#""result":"pong""#), "\(shared.text)")
+        #expect(lines[5...] == ["0", "a", "0"], "\(shared.text)")
     }
 
     @Test func `A service on stdio is served through another one only where no flag asks for a new one`() async throws {
@@ -177,7 +295,7 @@ import Testing
         let durability = "the service at \(place.root)/storage-rpc/socket has --durability none, not full"
         #expect(rest[3].contains("is in use by process") && rest[3].hasSuffix("\(durability).\n75\n"), "\(said)")
         let last = rest[4].split(separator: "\n")
-        #expect(last.prefix(2) == ["storage-rpc: \(durability)", "1"], "\(said)")
+        #expect(last.prefix(2) == ["storage-rpc: \(durability)", "75"], "\(said)")
         #expect(last.dropFirst(2) == ArraySlice((0..<10).flatMap { _ in ["is in use by process N", "75"] }), "\(said)")
     }
 
@@ -273,7 +391,7 @@ import Testing
         #expect(link.text.split(separator: "\n").count == 1, "\(link.text)")
         let busy = await sh("rm $R/objects; stdio --harness; $S ls --wait-for-root 0; echo $?; release")
         #expect(busy.text.hasPrefix("storage-rpc: The root \(place.root)/storage-rpc is in use by process "))
-        #expect(busy.text.hasSuffix("\n1\n"), "\(busy.text)")
+        #expect(busy.text.hasSuffix("\n75\n"), "\(busy.text)")
     }
 
     @Test func `A command says that a service which runs has another version`() async throws {

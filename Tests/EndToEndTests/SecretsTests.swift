@@ -122,7 +122,7 @@ import Testing
         let url = try #require(told.last.map { try JSON(parsing: $0) }?["url"]?.string)
         let token = try #require(url.split(separator: "token=").last.map(String.init))
         traces += told.dropLast()
-        for words in [["get", url, "got"], ["ls", url], ["rm", "http://h/x?token=\(token)", url]] {
+        for words in [["get", url, "got"], ["ls", url], ["rm", "http://127.0.0.1:1/x?token=\(token)", url]] {
             traces.append(words.count == 2 ? await run(words[0], words[1]) : await run(words[0], words[1], words[2]))
         }
         #expect(FileManager.default.fileExists(atPath: directory + "/got"))

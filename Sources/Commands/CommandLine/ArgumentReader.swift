@@ -1,4 +1,5 @@
-/// Reads the words of a command line one by one: flags with or without `=`, and words after `--`, which are no flags.
+/// Reads the words of a command line one by one: flags, with `=` and a value, or with a number behind a letter, and words after
+/// `--`, which are no flags.
 struct ArgumentReader {
     enum Word {
         case flag(String)
@@ -29,6 +30,13 @@ struct ArgumentReader {
         if word == "--" {
             flagsAreOver = true
             return try next()
+        }
+        // `-p4` is `-p 4`: no flag has digits.
+        if !word.hasPrefix("--"), case let digits = word.utf8.dropFirst(2), !digits.isEmpty,
+            digits.allSatisfy({ (0x30...0x39).contains($0) })
+        {
+            (last, attached) = (String(word.prefix(2)), String(digits))
+            return .flag(last)
         }
         guard word.hasPrefix("--"), let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) else {
             last = word

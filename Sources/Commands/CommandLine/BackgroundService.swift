@@ -38,9 +38,13 @@ struct BackgroundService {
         var status: Int32?
         if case .status(let number) = exit { status = number }
         let message = errors.last ?? "the service has ended at once\(errors.place.map { "; \($0) may say why" } ?? "")"
-        return End(
-            isBusy: status == ExitStatus.rootInUse, hasServed: status == 0,
-            failure: status == ExitStatus.usage ? UsageError(message: message) : Failure(message: message))
+        let failure: any UserFacingError =
+            switch status {
+            case ExitStatus.usage: UsageError(message: message)
+            case ExitStatus.rootInUse: RootInUse(message: message)
+            default: Failure(message: message)
+            }
+        return End(isBusy: status == ExitStatus.rootInUse, hasServed: status == 0, failure: failure)
     }
 
     /// The service is the process at the other end of a socket.

@@ -304,6 +304,10 @@ extension Client.Failure {
     init(_ error: JSON?) {
         let data = error?["data"]
         sentence = error?["message"]?.string ?? "the service failed without saying why"
+        // The directories of a connection are those of the flags of its command.
+        for param in ["allowRead", "allowWrite"] {
+            sentence = sentence.replacing("that \(param) names", with: "that \(param.asFlag) names")
+        }
         isAnswer = true
         code = error?["code"]?.number?.int64
         // The name "unknown" has no information.

@@ -7,11 +7,11 @@ extension ClientCommandRunner {
     /// The reference of a URL, or of a path in the default bucket; nil names that bucket. Throws for a text that is
     /// probably neither, even if the service would accept it as a path.
     func reference(_ text: String?) throws -> Reference {
-        guard let text else { return try reference(inBucket("path", "")) }
+        guard let text else { return try reference([:]) }
         try Self.check(text, isExact: options.isExact)
         if options.isExact { return try exactReference(text) }
         let isURL = Self.isURL(text)
-        let reference = try reference(isURL ? ["url": .string(text)] : inBucket("path", text))
+        let reference = try reference([isURL ? "url" : "path": .string(text)])
         if !isURL || text.utf8.starts(with: "gs://".utf8) { try checkEmptyNames(text, reference) }
         return reference
     }
@@ -27,7 +27,9 @@ extension ClientCommandRunner {
     }
 
     private func exactReference(_ text: String) throws -> Reference {
-        guard text.utf8.starts(with: "gs://".utf8) else { return try reference(inBucket("object", text)) }
+        guard text.utf8.starts(with: "gs://".utf8) else {
+            return try reference([Self.isURL(text) ? "url" : "object": .string(text)])
+        }
         let rest = text.utf8.dropFirst(5)
         guard let slash = rest.firstIndex(of: UInt8(ascii: "/")), case let object = rest[slash...].dropFirst(),
             !object.isEmpty
@@ -38,15 +40,6 @@ extension ClientCommandRunner {
 
     private func reference(_ params: JSON) throws -> Reference {
         try Reference(client.call("storage/reference", params))
-    }
-
-    /// A path in the default bucket of the command, whichever command has started the service of the root. A socket that
-    /// the user names has the default bucket of its service.
-    private func inBucket(_ key: String, _ text: String) -> JSON {
-        let service = options.service
-        let bucket = service.bucket ?? (service.socket == nil ? ServiceOptions.defaultBucket : nil)
-        return .object(
-            [.init(key: key, value: .string(text))] + (bucket.map { [.init(key: "bucket", value: .string($0))] } ?? []))
     }
 
     static func isURL(_ text: String) -> Bool {

@@ -39,9 +39,12 @@ extension ClientCommandRunner {
     func hash(_ words: [String]) throws {
         guard !options.isLocal else { return try hashFiles(words) }
         if let file = try words.first(where: isLocalFile) {
+            let (kind, way) =
+                LocalTree.isDirectory(file)
+                ? ("directory", "find \(file.quotedForShell) -type f -exec \(shellLine("hash", "--local", "{}", "+"))")
+                : ("file", shellLine("hash", "--local", file.quotedForShell))
             throw UsageError(
-                message: "\(file) is a file of this machine, and there is no such object: "
-                    + "\(shellLine("hash", "--local", file.quotedForShell)) reads it")
+                message: "\(file) is a \(kind) of this machine, and there is no such object: \(way) reads it")
         }
         try forEachObject(words) { object in
             let metadata = try self.client.call("reference/getMetadata", ["reference": object.json])
@@ -85,8 +88,10 @@ extension ClientCommandRunner {
         do throws(SystemError) { file = try OpenFile(path, .noWaiting).duplicate() } catch {
             throw unreadable(path, error.reason)
         }
-        guard try FileStatus(ofPath: path).kind == .regular else {
-            throw unreadable(path, "it is no file; - is standard input")
+        switch try FileStatus(ofPath: path).kind {
+        case .regular: break
+        case .directory: throw unreadable(path, "it is a directory")
+        default: throw unreadable(path, "it is no file; - is standard input")
         }
         return file
     }

@@ -22,6 +22,7 @@ extension ClientCommandRunner {
             throw UsageError(message: "standard input (-) needs a REFERENCE of its own")
         }
         let object = try destination(target, of: .input).reference
+        if options.isTrial { return }
         if options.isDryRun { return try tellUpload("standard input", object) }
         let transfer = RunningTransfers.Transfer(name: target, kind: .uploadTask) { metadata in
             try self.show(metadata, "\(object.url, .name)  \(Self.size(metadata))\(self.place, .dim)")

@@ -55,10 +55,13 @@ extension ClientCommandRunner {
             if options.json { try Console.print(task.snapshot) } else { try Console.print(Self.line(task, width)) }
         }
         guard shown.count < all.count, !options.isQuiet, !options.json else { return }
-        Console.writeError("\(all.count - shown.count) have ended: \(shellLine("tasks", "--all")) shows them\n")
+        let ended = all.count - shown.count
+        Console.writeError(
+            "\(ended.counted("task")) \(ended == 1 ? "has" : "have") ended: \(shellLine("tasks", "--all")) shows "
+                + "\(ended == 1 ? "it" : "them")\n")
     }
 
-    /// A line about a task, of at most 80 columns.
+    /// A line about a task, on a terminal of at most 80 columns.
     private static func line(_ task: ListedTask, _ width: Int) -> String {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
@@ -73,7 +76,8 @@ extension ClientCommandRunner {
         let start =
             "\(task.id.prefix(width))  \(state.padded(to: 9)) \(part.padded(to: 7)) "
             + "\(ProgressReport.size(total).padded(to: 10)) \(verb)  "
-        return start + (task.snapshot["reference"]?.title ?? "").elided(to: max(20, 80 - start.count))
+        let title = task.snapshot["reference"]?.title ?? ""
+        return start + (Descriptor.standardOutput.isTerminal ? title.elided(to: max(20, 80 - start.count)) : title)
     }
 
     private func carryOut(_ verb: TaskVerb, _ task: ListedTask) throws {
@@ -119,6 +123,8 @@ extension ClientCommandRunner {
 
     /// Calls any method of the service.
     func call(_ method: String, _ text: String) throws {
+        // Standard input is read once.
+        if options.isTrial, text == "-" { return }
         let text = text == "-" ? try readInput(atMost: 64 << 20) : text
         let params: JSON
         do { params = try Array(text.utf8).withUnsafeBytes { try JSON(parsing: $0) } } catch {
@@ -127,9 +133,7 @@ extension ClientCommandRunner {
         guard params.object != nil else {
             throw UsageError(message: #"PARAMS is a JSON object, such as '{"reference": "a.txt"}'"#)
         }
-        if !isPrivate, options.service.bucket != nil {
-            throw UsageError(message: "--bucket is for a new service: PARAMS goes to the one that runs, as it is")
-        }
+        if options.isTrial { return }
         let result = try client.call(method, params)
         try Console.print(result)
         guard options.printsEvents else { return }

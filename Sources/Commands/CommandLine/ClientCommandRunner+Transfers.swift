@@ -33,6 +33,7 @@ extension ClientCommandRunner {
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
         try checkMerges(plan)
+        if options.isTrial { return try plan.copies.count == 1 ? checkExists(plan.copies[0]) : () }
         transfers.areSeveral = plan.copies.count > 1
         var known = ByteKeyedDictionary<Int64>()
         for tree in trees { known[tree.path] = tree.status?.size }
@@ -49,6 +50,18 @@ extension ClientCommandRunner {
         }
         try endTransfers()
         tellTotal()
+    }
+
+    /// Throws the error of the service for a file that does not exist. With `--allow-read` no message reveals files outside
+    /// of the directories.
+    private func checkExists(_ copy: CopyPlan<LocalFile, Reference>.Copy) throws {
+        guard options.service.readable.isEmpty else { return }
+        do throws(SystemError) { _ = try FileStatus(ofPath: copy.source.path) } catch  where error == .notFound {
+            var failure = Client.Failure(message: "File \(absolute(copy.source.path)) does not exist.", isAnswer: true)
+            failure.code = -13000
+            failure.reference = ["bucket": .string(copy.target.bucket), "object": .string(copy.target.object)]
+            throw failure
+        } catch {}
     }
 
     /// Throws for a URL in the place of a local file.

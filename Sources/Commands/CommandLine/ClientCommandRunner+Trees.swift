@@ -12,8 +12,6 @@ struct TreeTransfer {
     /// The local directory; empty for a copy, a move or a removal.
     var directory = ""
     let folder: Reference
-    /// `put -r` follows links to files, which the task leaves out.
-    var followsLinks = false
     /// The command prints the items of the task after its end.
     var keepsItems = false
     /// The key of the task; nil for a key that is computed from the params.
@@ -38,11 +36,9 @@ extension ClientCommandRunner {
 
     /// - Parameter skips: the task skips a file whose target has the same bytes.
     private func upload(_ directory: String, _ folder: Reference, skips: Bool) -> TreeTransfer {
-        var tree = TreeTransfer(
+        TreeTransfer(
             method: "reference/putDirectory", members: treeParams(folder, directory, skips: skips) + metadataParams,
             directory: directory, folder: folder)
-        tree.followsLinks = true
-        return tree
     }
 
     private func download(_ folder: Reference, _ directory: String, skips: Bool = true) -> TreeTransfer {
@@ -67,12 +63,8 @@ extension ClientCommandRunner {
         let plan = try client.call(tree.method, .object(params))
         if let error = plan["error"] { throw Client.Failure(error) }
         var paths: [String] = []
-        try items(of: plan["task"]?.string ?? "", in: ["pending", "unchanged", "refused"]) { item in
-            let path = item["path"]?.string ?? ""
-            if item["state"] == "refused" {
-                guard tree.followsLinks, LocalTree.isLinkToFile(LocalTree.path(tree.directory, path)) else { return }
-            }
-            paths.append(path)
+        try items(of: plan["task"]?.string ?? "", in: ["pending", "unchanged"]) {
+            paths.append($0["path"]?.string ?? "")
         }
         _ = try client.call("folderTask/forget", ["task": plan["task"] ?? .null])
         return paths
@@ -102,6 +94,7 @@ extension ClientCommandRunner {
                 throw UsageError(message: "sync does not write to \"\(directory)\", which is the whole machine")
             }
         }
+        if options.isTrial { return }
         let flags: [JSON.Member] = options.deletes ? [.init(key: "delete", value: true)] : []
         try transfer(
             TreeTransfer(
@@ -397,22 +390,16 @@ extension ClientCommandRunner {
         try Console.print("\(title, .name)  \(text)\(place, .dim)" as StyledText)
     }
 
-    /// Prints the items that were left out or have failed. A link to a file that `put -r` follows is uploaded instead, and
-    /// any other link in a directory is skipped, which is no failure.
+    /// Prints the items that were left out or have failed. A link in a directory is skipped, which is no failure.
     private func tellLeftOut(_ tree: TreeTransfer, _ snapshot: JSON) throws {
         guard snapshot["failures"] != nil, let task = snapshot["task"]?.string else { return }
         var (unnamed, skipped) = (0, 0)
         try items(of: task, in: ["refused", "failed"]) { item in
             let name = item["path"]?.string ?? "", isRefused = item["state"] == "refused"
             let path = LocalTree.path(tree.directory, name)
-            if tree.followsLinks, isRefused, LocalTree.isLinkToFile(path),
-                let target = try? Reference(bucket: tree.folder.bucket, object: tree.folder.prefix + name)
-            {
-                return self.transfers.next.append { try self.put(path, target, size: nil) }
-            }
             if tree.isUpload, isRefused, LocalTree.isLink(path) {
                 skipped += 1
-                return skipped > Self.mostNamed ? unnamed += 1 : try self.tellSkipped(link: path, tree)
+                return skipped > Self.mostNamed ? unnamed += 1 : try self.tellSkipped(link: path)
             }
             guard self.failures < Self.mostNamed else {
                 (unnamed, self.failures) = (unnamed + 1, self.failures + 1)
@@ -434,12 +421,11 @@ extension ClientCommandRunner {
         Console.printError("and \(unnamed) more: \(call)")
     }
 
-    private func tellSkipped(link path: String, _ tree: TreeTransfer) throws {
+    private func tellSkipped(link path: String) throws {
         if options.json { return try Console.print(["skipped": .string(path)] as JSON) }
         guard !options.isQuiet else { return }
-        Console.printError(
-            "\(path) is a symbolic link; \(tree.followsLinks ? "put -r follows only links to files" : "sync skips links")"
-        )
+        let advice = LocalTree.isLinkToFile(path) ? "; put uploads its file" : ""
+        Console.printError("\(path) is a symbolic link: skipped\(advice)")
     }
 
     /// The maximum number of printed failures, and of skipped links, of a tree.

@@ -110,6 +110,7 @@ package final class ClientCommandRunner {
 
     /// - Parameter counts: the failure has not been reported before.
     func fail(_ failure: Client.Failure, counts: Bool = true) {
+        if options.isTrial { return }
         Console.report(failure, asJSON: options.json)
         if counts { failures += 1 }
     }

@@ -24,6 +24,11 @@ package enum Command {
         let words = Self.ordered(words)
         var line = ArgumentReader(words)
         let name = line.nextCommand()
+        if name == "version" {
+            guard words.count == 1 else { throw UsageError(message: "version takes no \"\(words[1])\"; try --help") }
+            self = .version
+            return
+        }
         if name == "help" {
             let topic = Array(words.dropFirst())
             self = try Help.documentation(topic).map { .documentation($0) } ?? .help(Help.page(of: topic))
@@ -72,15 +77,21 @@ package enum Command {
 
 extension Command {
     /// The words with the command before its flags: `-q put a b` is `put -q a b`. A word that is the value of a flag is no
-    /// command.
+    /// command. `help` and `version` take no flags of commands: those before them are left out.
     static func ordered(_ words: [String]) -> [String] {
         guard let first = words.first, first.hasPrefix("-") else { return words }
-        let commands = words.indices.filter { CommandPage.named(words[$0]) != nil }
+        let places = words.indices.filter { isFlagless(words[$0]) || CommandPage.named(words[$0]) != nil }
         let isOfService = CommandPage.serve.takes([first]) || CommandPage.serve.takes([first, "value"])
-        let found = commands.first { CommandPage.named(words[$0])?.takes(words[..<$0]) == true }
-        guard let command = found ?? (isOfService ? nil : commands.first) else { return words }
+        let found = places.first { place in
+            let pages = isFlagless(words[place]) ? CommandPage.all : CommandPage.named(words[place]).map { [$0] } ?? []
+            return pages.contains { $0.takes(words[..<place]) }
+        }
+        if let found, isFlagless(words[found]) { return Array(words[found...]) }
+        guard let command = found ?? (isOfService ? nil : places.first { !isFlagless(words[$0]) }) else { return words }
         return [words[command]] + words[..<command] + words[(command + 1)...]
     }
+
+    private static func isFlagless(_ word: String) -> Bool { ["help", "version"].contains(word) }
 
     /// The first word that is neither a flag nor the value of one: where no word is a command, it stands for one.
     private static func misspelt(_ words: [String]) -> String? {
@@ -98,8 +109,8 @@ extension Command {
 
     /// Errors of this command line are printed as JSON, even if it is invalid.
     package static func printsJSON(_ words: [String?]) -> Bool {
-        let words = ordered(words.map { $0 ?? "" })
-        guard let name = words.first, !name.hasPrefix("-"),
+        let words = words.map { $0 ?? "" }
+        guard let name = ordered(words).first, !name.hasPrefix("-"),
             words.prefix(while: { $0 != "--" }).contains("--json")
         else { return false }
         return CommandPage.named(name).map { $0.flag("--json") != nil } ?? true
@@ -197,6 +208,18 @@ package enum ClientCommand {
         }
     }
 
+    /// The command starts tasks that outlive it.
+    package func beginsTasks(_ options: CommandOptions) -> Bool {
+        switch self {
+        case .put, .get, .sync: !options.isDryRun
+        case .call: true
+        default: false
+        }
+    }
+
+    /// The command needs no HTTP server of the service.
+    package var needsNoServer: Bool { if case .url = self { false } else { true } }
+
     /// The command needs the tasks that earlier processes have left.
     package var keepsTasks: Bool {
         switch self {
@@ -240,6 +263,8 @@ package struct CommandOptions {
     var isVerbose = false
     /// Changes nothing.
     var isDryRun = false
+    /// The command only checks its words, over an empty root, and prints only what is wrong.
+    package var isTrial = false
     /// Skips targets that exist.
     var noClobber = false
     /// `sync` deletes at the target what the source does not have.
@@ -265,8 +290,6 @@ package struct CommandOptions {
     /// Shows a trace while it is recorded.
     var isFollowing = false
     var timeline = Timeline.Options()
-    /// The given flags that configure a service.
-    var given: [String] = []
     /// The first given flag that a running service would ignore.
     private(set) var flagOfNewService: String?
     /// Refuses repeated and contradicting flags.
@@ -277,14 +300,18 @@ package struct CommandOptions {
     package var newFilesMask: UInt32 = 0o077
 
     /// Throws if a flag requires another service than the running one.
-    package func checkFlags(ofServiceAt path: String) throws(UsageError) {
+    ///
+    /// - Parameter answer: the answer of that service to `initialize`.
+    package func checkFlags(of answer: JSON, at path: String) throws(RootInUse) {
+        try service.checkService(answer, at: path)
         guard let flag = flagOfNewService else { return }
-        throw UsageError(
+        throw RootInUse(
             message: "\(flag) is for a new service, but one runs already at \(path); "
                 + "storage-rpc call service/stop --socket \(path.quotedForShell) ends that one")
     }
 
-    /// Records a flag for the service to be started. `--wait-for-root` is left out, since the command itself waits.
+    /// Records a flag for the service to be started. `--wait-for-root` is left out, since the command itself waits, and
+    /// the service of a command gets no flags of its connection, since it serves other commands, too.
     ///
     /// - Parameters:
     ///   - group: the group of a flag that all services have.
@@ -292,12 +319,15 @@ package struct CommandOptions {
     mutating func record(
         _ flag: Flag, _ word: String, _ line: ArgumentReader, of group: FlagGroup?, ofService isOfService: Bool = false
     ) {
-        if group != nil { given.append(word) }
+        if group != nil { service.given.append(word) }
         guard group != nil || isOfService else { return }
-        let isHeeded = flag.suitsRunningService(flag.value == nil ? "" : line.lastValue)
+        let isOfConnection = flag.isOfConnection && !isOfService
+        let isHeeded = isOfConnection || flag.suitsRunningService(flag.value == nil ? "" : line.lastValue)
         if !isHeeded, flagOfNewService == nil { flagOfNewService = word }
         guard word != "--wait-for-root" else { return }
-        service.words += flag.value == nil ? [word] : [word, line.lastValue]
+        let words = flag.value == nil ? [word] : [word, line.lastValue]
+        service.words += words
+        if !isOfConnection { service.sharedWords += words }
     }
 
     /// Throws if flags set metadata although nothing is stored.
@@ -346,7 +376,7 @@ package struct CommandOptions {
     }
 
     func checkClient() throws(UsageError) {
-        if let socket = service.socket, let flag = given.first(where: { $0 != "--bucket" }) {
+        if let socket = service.socket, let flag = service.given.first(where: { $0 != "--bucket" }) {
             throw UsageError(message: "\(flag) is for the service that listens at \(socket), not for its clients")
         }
         try checkService(isOther: service.socket != nil)
@@ -355,8 +385,8 @@ package struct CommandOptions {
     /// Throws for a URL that names an object of another storage than that of the engine.
     func checkPlaces(of engine: String) throws(UsageError) {
         for text in places {
-            guard let url = ForeignURL(text, isExact: isExact), !url.engines.contains(engine) else { continue }
-            throw url.refusal(of: text, engine: engine)
+            guard let url = ForeignURL(text, own: service.http), !url.engines.contains(engine) else { continue }
+            throw url.refusal(of: text, engine: engine, socket: service.socket)
         }
     }
 
@@ -366,17 +396,17 @@ package struct CommandOptions {
     func checkService(isOther: Bool = false) throws(UsageError) {
         if !isOther { try checkPlaces(of: service.engine.rawValue) }
         for (flags, engines) in Self.credentialFlags where !engines.contains(service.engine.rawValue) {
-            guard let flag = given.first(where: flags.contains) else { continue }
+            guard let flag = service.given.first(where: flags.contains) else { continue }
             let names = engines.map { "--engine \($0)" }.joined(separator: " and ")
             throw UsageError(message: "\(flag) is for \(names); try --help")
         }
-        if service.credentials.isAnonymous, let flag = given.first(where: Self.ofAccessKey.contains) {
+        if service.credentials.isAnonymous, let flag = service.given.first(where: Self.ofAccessKey.contains) {
             throw UsageError(message: "\(flag) and --anonymous exclude each other; try --help")
         }
-        if service.gateway == nil, !service.harness, let flag = given.first(where: Self.ofGateway.contains) {
+        if service.gateway == nil, !service.harness, let flag = service.given.first(where: Self.ofGateway.contains) {
             throw UsageError(message: "\(flag) is for --gateway and --harness; try --help")
         }
-        if service.engine == .embedded, service.gateway == nil, given.contains("--allow-insecure") {
+        if service.engine == .embedded, service.gateway == nil, service.given.contains("--allow-insecure") {
             throw UsageError(message: "--allow-insecure is for --gateway and --endpoint; try --help")
         }
         try service.check()

@@ -165,7 +165,7 @@ extension CommandPage {
             throw UsageError(message: "backup is for --engine embedded: objects of others are not on this machine")
         }
         let used = ["--root", "--engine", "--log-level", "--log-format"]
-        if let flag = options.given.first(where: { !used.contains($0) }) {
+        if let flag = options.service.given.first(where: { !used.contains($0) }) {
             throw UsageError(message: "\(flag) is for a service, and backup starts none")
         }
         return words.count == 1 ? .backup(options.service, directory: words[0]) : nil

@@ -223,7 +223,11 @@ extension CommandPage {
         },
         client(
             "mv", "REFERENCE... REFERENCE", "move objects; -r: folders",
-            ["Moves objects: each one is copied as cp does, and removed.", reference],
+            [
+                "Moves objects: each one is copied as cp does, and removed.", reference,
+                "Where the last one ends in / objects keep their names below it: help copying.",
+                patterns,
+            ],
             copies, ["mv drafts/a.txt docs/"]
         ) { options, words in
             try options.checkFilter()

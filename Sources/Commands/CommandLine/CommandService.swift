@@ -12,7 +12,7 @@ package struct CommandService {
     package var isPrivate: Bool { started != nil }
 
     /// In seconds.
-    private static let timeout = 600
+    package static let timeout = 600
     /// The maximum time that the command waits for the end of its service.
     private static let longestEnd = Duration.seconds(2)
 
@@ -20,22 +20,24 @@ package struct CommandService {
     package static func find(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
     ) throws -> CommandService {
+        let introduction = try Introduction(options.service)
         var service = RootService(
             path: path, root: root, timeout: options.service.rootTimeout ?? timeout, isQuiet: options.isQuiet,
             signals: signals, client: { Client(socket: $0, signals: signals, options) },
-            introduction: { kind.introduction(isPrivate: $0) }
+            introduction: { kind.params(introduction, isPrivate: $0) }
         ) {
             let (errors, output) = try ErrorRelay.make()
-            let words = ["serve", "--shared", "--idle-timeout", "0", "--wait-for-root", "0"] + options.service.words
+            let words =
+                ["serve", "--shared", "--idle-timeout", "0", "--wait-for-root", "0"] + options.service.sharedWords
             return try BackgroundService(words, output, errors)
         }
-        let found = try service.find()
-        let command = CommandService(client: found.client, started: found.started)
-        if !command.isPrivate {
-            try options.checkFlags(ofServiceAt: path)
+        var found = try service.find()
+        if found.started == nil {
+            try options.checkFlags(of: found.answer, at: path)
             tellOtherVersion(found.answer, at: path, options)
         }
-        return command
+        try introduction.complete(&found.client, found.answer, at: path)
+        return CommandService(client: found.client, started: found.started)
     }
 
     /// Uses the service at the other end of a socket.
@@ -45,10 +47,13 @@ package struct CommandService {
     ) throws {
         var client = Client(socket: socket, signals: signals, options)
         do {
-            let answer = try client.initialize(kind.introduction(isPrivate: isPrivate), at: path)
+            let introduction = isPrivate ? nil : try Introduction(options.service)
+            let answer = try client.initialize(kind.params(introduction, isPrivate: isPrivate), at: path)
             if !isPrivate {
+                try options.checkFlags(of: answer, at: path)
                 if let engine = answer["engine"]?.string { try options.checkPlaces(of: engine) }
                 Self.tellOtherVersion(answer, at: path, options)
+                try introduction?.complete(&client, answer, at: path)
             }
         } catch let failure as Client.Failure {
             throw client.complaint ?? failure
@@ -65,7 +70,6 @@ package struct CommandService {
         within limit: Duration = Client.longestConnect
     ) throws -> CommandService? {
         guard let socket = try Client.connect(toRunning: path, within: limit) else { return nil }
-        try options.checkFlags(ofServiceAt: path)
         do {
             var client = try CommandService(kind, options, socket, at: path, isPrivate: false, signals).client
             for kind in Token.Kind.allCases where kind.engines.contains(options.service.engine.rawValue) {
@@ -99,9 +103,11 @@ package struct CommandService {
 extension ClientCommand {
     /// The params of `initialize`. Unfinished tasks pause when the command ends, except those of `call` in a service of
     /// others.
-    fileprivate func introduction(isPrivate: Bool) -> JSON {
-        if case .call = self, !isPrivate { return [:] }
-        return ["pausesTasks": true, "tellsRetries": true]
+    fileprivate func params(_ introduction: Introduction?, isPrivate: Bool) -> JSON {
+        let members = introduction?.members ?? []
+        if case .call = self, !isPrivate { return .object(members) }
+        return .object(
+            [.init(key: "pausesTasks", value: true), .init(key: "tellsRetries", value: true)] + members)
     }
 }
 

@@ -7,7 +7,7 @@ import Storage
 ///
 ///     connect                                   service of the root
 ///       finds it (RootService) ---------------> answer
-///       second connection --------------------> stdin and stdout of the client
+///       second connection --------------------> stdin and stdout of the client, after its introduction
 package enum ConnectCommand {
     /// In seconds.
     private static let timeout = 5
@@ -18,24 +18,30 @@ package enum ConnectCommand {
         socket path: String, root: String, _ options: ServiceOptions, prepareLog: @escaping () throws -> String
     ) throws -> Never {
         let isQuiet = !Descriptor.standardError.isTerminal
-        let socket: Descriptor
+        let relay: Relay
         do {
-            socket = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
+            relay = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
         } catch is RootService.Refusal {
             // The service itself tells the client the reason.
-            socket = try Client.connect(to: path)
+            relay = Relay(socket: try Client.connect(to: path))
         }
         if Descriptor.standardInput.isTerminal {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
         }
-        try StreamProxy.run(through: socket)
+        try StreamProxy.run(through: relay)
+    }
+
+    /// A connection for a client, and its introduction, unless the service knows that already.
+    package struct Relay {
+        package let socket: Descriptor
+        var introduction: Introduction?
     }
 
     /// Connects to the service of the root, and starts one with the flags of `options` if none runs.
     package static func find(
         socket path: String, root: String, _ options: ServiceOptions, isQuiet: Bool,
         prepareLog: @escaping () throws -> String
-    ) throws -> Descriptor {
+    ) throws -> Relay {
         var service = RootService(
             path: path, root: root, timeout: options.rootTimeout ?? timeout, isQuiet: isQuiet, signals: nil,
             client: { Client(socket: $0, signals: nil, isQuiet: isQuiet) },
@@ -49,10 +55,10 @@ package enum ConnectCommand {
         return try connect(service.find(), path, options)
     }
 
-    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `OtherService`.
+    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered` and `RootInUse`.
     package static func connect(
         toRunning path: String, _ options: ServiceOptions, within limit: Duration = Client.longestConnect
-    ) throws -> Descriptor? {
+    ) throws -> Relay? {
         guard let socket = try Client.connect(toRunning: path, within: limit) else { return nil }
         var client = Client(socket: socket, signals: nil)
         do {
@@ -63,26 +69,23 @@ package enum ConnectCommand {
         }
     }
 
-    /// Connects a second time. The connection of `found` stays open until then, so that the service does not end.
+    /// Connects a second time. The connection of `found` stays open until then, so that the service does not end. On it
+    /// the introduction is tried.
     private static func connect(
         _ found: RootService.Found, _ path: String, _ options: ServiceOptions,
         within limit: Duration = Client.longestConnect
-    ) throws -> Descriptor {
+    ) throws -> Relay {
         defer { withExtendedLifetime(found) {} }
-        if let wanted = options.bucket, case let bucket? = found.answer["defaultBucket"]?.string,
-            !bucket.hasSameBytes(as: wanted)
-        {
-            throw OtherService(message: "the service at \(path) has the default bucket \(bucket), not \(wanted)")
-        }
-        if let wanted = options.namedDurability, case let answer = found.answer["durability"]?.string,
-            answer != wanted.rawValue
-        {
-            let has = answer.map { "has --durability \($0)" } ?? "does not say its durability"
-            throw OtherService(message: "the service at \(path) \(has), not \(wanted.rawValue)")
-        }
-        return try Client.connect(to: path, within: limit)
+        var relay = Relay(socket: try Client.connect(to: path, within: limit))
+        // A service that this process has started has all of its flags.
+        guard found.started == nil else { return relay }
+        try options.checkService(found.answer, at: path)
+        let introduction = try Introduction(options)
+        guard !introduction.isNeedless(after: found.answer) else { return relay }
+        var client = found.client
+        let answer = try client.call("initialize", .object(introduction.members))
+        try introduction.complete(&client, answer, at: path)
+        relay.introduction = introduction
+        return relay
     }
-
-    /// The running service has another setting than the flags of the command.
-    package struct OtherService: UserFacingError { package let message: String }
 }

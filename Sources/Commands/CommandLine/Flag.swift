@@ -15,6 +15,8 @@ struct Flag: Sendable {
     /// Whether a running service satisfies the flag, whatever its own flags are, or refuses it by comparison. Any other
     /// flag needs a new service.
     private(set) var suitsRunningService: @Sendable (_ value: String) -> Bool = { _ in false }
+    /// The service of the root heeds the flag of a client for its connection alone.
+    private(set) var isOfConnection = false
     let take: Take
 
     init(
@@ -50,6 +52,13 @@ struct Flag: Sendable {
     func suitsRunning(_ condition: @escaping @Sendable (_ value: String) -> Bool = { _ in true }) -> Flag {
         var flag = self
         flag.suitsRunningService = condition
+        return flag
+    }
+
+    /// The flag, marked as one of a connection.
+    var ofConnection: Flag {
+        var flag = self
+        flag.isOfConnection = true
         return flag
     }
 

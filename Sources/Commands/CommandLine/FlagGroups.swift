@@ -48,7 +48,7 @@ extension FlagGroup {
             Flag("--bucket", nil, "NAME", "the default bucket, or gs://NAME") { options, line in
                 options.service.bucket = try ServiceOptions.bucket(line.value("a name"))
                 options.places.append(line.lastValue)
-            }.suitsRunning(),
+            }.suitsRunning().ofConnection,
             Flag("--endpoint", "URL", "another server of the engine", \.service.endpoint).suitsRunning(),
             Flag("--region", "REGION", "the region of s3, unless the server names one", \.service.region)
                 .suitsRunning(),
@@ -56,14 +56,16 @@ extension FlagGroup {
             Flag("--virtual-host", "buckets of s3 are hosts below the endpoint's", \.service.hasVirtualHosts),
             Flag("--allow-insecure", "allow plain http to other machines", \.service.allowInsecure).suitsRunning(),
             Flag("--http", "ADDRESS:PORT", "download URLs, /metrics, /healthz (a free port)", \.service.http),
-            Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable),
-            Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable),
+            Flag("--allow-read", "DIR", "clients read only files below it; repeatable", \.service.readable)
+                .ofConnection,
+            Flag("--allow-write", "DIR", "clients write only files below it; repeatable", \.service.writable)
+                .ofConnection,
             Flag("--upload-chunk-size-bytes", nil, "N", "fixed; by default it grows with the upload") { options, line in
                 let bytes = try line.number(in: 1...Int.max)
                 try options.service.set("--upload-chunk-size-bytes") { service throws(StorageError) in
                     try service.settings.setUploadChunkSize(Int64(bytes))
                 }
-            },
+            }.ofConnection,
             atOnce("--uploads-at-once", "large uploads at the same time (4; 8 elsewhere)") {
                 service, count throws(StorageError) in try service.atOnce.setUploads(count)
             },
@@ -94,7 +96,7 @@ extension FlagGroup {
             try options.service.set(name) { service throws(StorageError) in
                 try service.settings.set(time, to: seconds)
             }
-        }
+        }.ofConnection
     }
 
     private static func atOnce(
@@ -131,7 +133,7 @@ extension FlagGroup {
                 try options.service.set("--user-project") { service throws(StorageError) in
                     try service.settings.setUserProject(project)
                 }
-            },
+            }.ofConnection,
         ],
         notes: [
             "STORAGE_RPC_ID_TOKEN, STORAGE_RPC_APP_CHECK_TOKEN,",
@@ -144,7 +146,7 @@ extension FlagGroup {
         flags: Bound.all.map { bound in
             Flag(bound.flag, nil, "N", "\(Limits()[keyPath: bound.value])") { options, line in
                 options.service.limits[keyPath: bound.value] = try line.number(in: bound.range)
-            }
+            }.suitsRunning()
         })
 }
 

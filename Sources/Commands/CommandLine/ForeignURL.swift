@@ -14,16 +14,16 @@ struct ForeignURL {
 
     /// Nil for a text that every engine understands, or none.
     ///
-    /// - Parameter isExact: only `gs://` and `s3://` begin a URL.
-    init?(_ text: String, isExact: Bool) {
+    /// - Parameter own: the address that the service of the command serves download URLs at.
+    init?(_ text: String, own: String?) {
         if text.isS3URL {
             (what, flags, engines) = ("an object or a bucket of S3", "--engine s3", ["s3"])
             return
         }
         let isSecure = text.utf8.starts(with: "https://".utf8)
-        guard !isExact, isSecure || text.utf8.starts(with: "http://".utf8) else { return nil }
+        guard isSecure || text.utf8.starts(with: "http://".utf8) else { return nil }
         let authority = text.dropFirst(isSecure ? 8 : 7).prefix { !"/?#".contains($0) }
-        guard !authority.isLoopbackAuthority else { return nil }
+        guard !authority.isLoopbackAuthority, isSecure || own != String(authority) else { return nil }
         let host = authority.lowercased().prefix { $0 != ":" }
         if host == "firebasestorage.googleapis.com" {
             (what, flags, engines) = ("an object of Firebase Storage", "--engine firebase", ["firebase", "gcs"])
@@ -33,21 +33,22 @@ struct ForeignURL {
             (what, flags, engines) = ("an object of Google Cloud Storage", "--engine gcs", ["firebase", "gcs"])
         } else if host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn") {
             (what, flags, engines) = ("an object of Amazon S3", "--engine s3", ["s3"])
-        } else if isSecure {
-            // The engine embedded serves plain http, also to other machines with --http.
+        } else {
             (what, flags) = ("an object of another server", "--engine and --endpoint")
             engines = ["firebase", "gcs", "s3"]
-        } else {
-            return nil
         }
     }
 
     /// The error for a command whose objects are of another engine. It has the URL of the same object there.
-    func refusal(of text: String, engine: String) -> UsageError {
+    ///
+    /// - Parameter socket: the socket of a running service, whose engine is chosen at its start.
+    func refusal(of text: String, engine: String, socket: String?) -> UsageError {
         let place = engine == "embedded" ? "this disk" : "--engine \(engine)"
         let local = text.isS3URL ? text.asGSURL : try? Reference(url: text).url
         let other = local.map { "; for \(place) write \($0)" } ?? ""
-        return UsageError(message: "\(text) names \(what): add \(flags)\(other)")
+        let remedy =
+            socket.map { ", which the service at \($0) does not reach: start that with \(flags)" } ?? ": add \(flags)"
+        return UsageError(message: "\(text) names \(what)\(remedy)\(other)")
     }
 }
 

@@ -93,9 +93,9 @@ package enum Help {
         Refused, before the first byte is written, are folders without -r, two files of
         one name (two folders are merged), a folder into itself, a file that another
         copy still needs, and a * in DEST. put -r and get -r skip files that exist with
-        the same bytes; put -r with flags of metadata does not. put -r follows symbolic
-        links to files, and names and skips others. Pipes, devices and names that no
-        file or object can have are named and skipped, too, with status 1.
+        the same bytes; put -r with flags of metadata does not. put -r names symbolic
+        links and skips them. Pipes, devices and names that no file or object can have
+        are named and skipped, too, with status 1.
         """
 
     static let patterns = """

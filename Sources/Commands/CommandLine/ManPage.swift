@@ -28,7 +28,7 @@ extension Help {
             lines += [".B " + line("storage-rpc \(page.name)")]
             lines += [line((page.synopsis.isEmpty ? "" : page.synopsis + " ") + "[FLAGS]"), ".br"]
         }
-        lines += [".B storage\\-rpc help", "[COMMAND|TOPIC|PAGE]", ".SH COMMANDS"]
+        lines += [".B storage\\-rpc help", "[COMMAND|TOPIC|PAGE]", ".br", ".B storage\\-rpc version", ".SH COMMANDS"]
         for page in CommandPage.all {
             lines += [".SS " + line("\(page.name) \(page.synopsis)"), line(page.text.joined(separator: " "))]
             lines += flags(page.flags)
@@ -111,7 +111,7 @@ extension Help {
 
     private static let exitStatus = [
         ("0", "Success."), ("1", "The command, or a part of it, failed."), ("64", "The command line is invalid."),
-        ("75", "The root is in use by another process, or its service does not answer."),
+        ("75", "The root is in use: by another process, or a service that does not answer or has other settings."),
         ("130", "Interrupted by SIGINT; other signals also give 128 plus their number."),
     ]
 }

@@ -97,6 +97,7 @@ struct RootService {
             own?.isFound()
             return Found(client: client, answer: answer, started: own)
         } catch let failure as Client.Failure {
+            if failure.isAnswer { throw failure }
             if mayWait { return nil }
             throw Refusal(message: client.complaint?.message ?? failure.message)
         }

@@ -10,6 +10,12 @@ package struct ServiceOptions {
     package var stdio = false
     /// The flags of the service as they were given, without `--wait-for-root`.
     package var words: [String] = []
+    /// Those of the words that a service which serves other commands, too, may have.
+    var sharedWords: [String] = []
+    /// The given flags that all services have.
+    var given: [String] = []
+    /// A bound is given, which holds for all clients of a service.
+    package var setsBounds: Bool { given.contains { FlagGroup.bounds.has($0) } }
     package var socket: String?
     /// The service listens on the root's own socket, in addition to any other.
     package var isShared = false
@@ -70,6 +76,8 @@ package struct ServiceOptions {
     package var logFormat = LogFormat.text
     /// The tasks of the root are read and kept.
     package var keepsTasks = false
+    /// A remote engine may create a directory for the tasks of this process.
+    package var mayBeginTasks = true
 
     /// A service manager has opened the socket.
     package var takesSocket = false

@@ -1,29 +1,39 @@
+import JSONRPC
+import JSONText
 import Platform
 import Synchronization
 
-/// Copies bytes between this process's stdin and stdout and a service's socket.
+/// Copies bytes between this process's stdin and stdout and a service's socket. An introduction precedes those of the
+/// client, and its answers are dropped.
 package enum StreamProxy {
-    static func run(through socket: Descriptor) throws -> Never {
-        try run(through: socket, .standardInput, .standardOutput)
+    static func run(through relay: ConnectCommand.Relay) throws -> Never {
+        try run(through: relay, .standardInput, .standardOutput)
     }
 
     /// Copies bytes between the given streams and a service's socket.
-    package static func run(through socket: Descriptor, _ streams: StandardStreams) throws -> Never {
-        try run(through: socket, streams.input, streams.output)
+    package static func run(through relay: ConnectCommand.Relay, _ streams: StandardStreams) throws -> Never {
+        try run(through: relay, streams.input, streams.output)
     }
 
     /// Ends the process when the service ends the connection, or when the reader of the output has closed it. At the
     /// end of the input the service still answers pending requests. Throws if the input cannot be read or the output
     /// not be written.
-    private static func run(through socket: Descriptor, _ input: Descriptor, _ output: Descriptor) throws -> Never {
+    private static func run(
+        through relay: ConnectCommand.Relay, _ input: Descriptor, _ output: Descriptor
+    ) throws -> Never {
         CurrentProcess.ignoreChildren()
+        let socket = relay.socket, requests = Introductory(relay.introduction)
         let unread = Mutex<SystemError?>(nil)
         try startThread("relay") {
-            guard case .ended(let error) = copy(from: input, to: socket) else { return }
+            var start = ClientStart(requests)
+            let outcome = copy(from: input, to: socket) { start.pass($0) }
+            guard case .ended(let error) = outcome else { return }
             unread.withLock { $0 = error }
             socket.endWriting()
         }
-        if case .unwritable(let error) = copy(from: socket, to: output), !error.isBrokenPipe {
+        var answers = IntroductoryAnswers(requests)
+        let outcome = copy(from: socket, to: output) { answers.pass($0) }
+        if case .unwritable(let error) = outcome, !error.isBrokenPipe {
             throw OutputError(error: error)
         }
         if let error = unread.withLock(\.self), error != .reset { throw InputError(error: error) }
@@ -41,18 +51,96 @@ package enum StreamProxy {
         case unwritable(SystemError)
     }
 
-    private static func copy(from source: Descriptor, to target: Descriptor) -> Outcome {
+    /// - Parameter pass: what goes to the target in place of bytes of the source, of which the last ones are none.
+    private static func copy(
+        from source: Descriptor, to target: Descriptor, passing pass: (UnsafeRawBufferPointer) -> [UInt8]?
+    ) -> Outcome {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
         while true {
             let count: Int
             do throws(SystemError) { count = try source.readBlocking(into: buffer) } catch { return .ended(error) }
-            guard count > 0 else { return .ended(nil) }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
             do throws(SystemError) {
-                try target.writeBlocking(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                if let others = pass(bytes) {
+                    try target.writeBlocking(others)
+                } else if count > 0 {
+                    try target.writeBlocking(bytes)
+                }
             } catch {
                 return .unwritable(error)
             }
+            guard count > 0 else { return .ended(nil) }
         }
+    }
+}
+
+/// The requests of an introduction, with ids that no client has.
+private struct Introductory: Sendable {
+    let messages: [JSON]
+
+    init(_ introduction: Introduction?) {
+        messages = (introduction?.requests ?? []).enumerated().map { number, request in
+            ["jsonrpc": "2.0", "id": Self.id(number), "method": .string(request.method), "params": request.params]
+        }
+    }
+
+    static func id(_ number: Int) -> JSON { .string("storage-rpc connect \(number)") }
+}
+
+/// Puts the introduction before the first bytes of a client, in the framing that they decide.
+private struct ClientStart {
+    private var introduction: Introductory?
+    private var framing = Framing(maxMessageBytes: .max / 2)
+    private var bytes: [UInt8] = []
+
+    init(_ introduction: Introductory) { self.introduction = introduction.messages.isEmpty ? nil : introduction }
+
+    /// The bytes for the service; nil for those of the client. Without bytes the client's input has ended.
+    mutating func pass(_ more: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard let introduction else { return nil }
+        bytes += more
+        framing.append(more)
+        if more.isEmpty { framing.finish() }
+        _ = framing.next { _ in }
+        guard let style = framing.style else { return more.isEmpty ? bytes : [] }
+        self.introduction = nil
+        var start: [UInt8] = []
+        for message in introduction.messages { style.wrap(into: &start) { $0 += message.text.utf8 } }
+        defer { bytes = [] }
+        return start + bytes
+    }
+}
+
+/// Drops the answers to an introduction, which precede all other messages of a service.
+private struct IntroductoryAnswers {
+    private var rest: ArraySlice<JSON>
+    private var framing = Framing(maxMessageBytes: .max / 2)
+    private var bytes: [UInt8] = []
+
+    init(_ introduction: Introductory) { rest = introduction.messages[...] }
+
+    /// The bytes for the client; nil for those of the service.
+    mutating func pass(_ more: UnsafeRawBufferPointer) -> [UInt8]? {
+        guard let next = rest.first else { return nil }
+        for (index, byte) in more.enumerated() {
+            bytes.append(byte)
+            withUnsafeBytes(of: byte) { framing.append($0) }
+            guard case .message(let message) = framing.next({ try? JSON(parsing: $0) }) else { continue }
+            // Another message, such as the refusal of the connection, is for the client.
+            if message?["id"] != next["id"] {
+                rest = []
+            } else {
+                rest = rest.dropFirst()
+                bytes = []
+            }
+            let others = UnsafeRawBufferPointer(rebasing: more[(index + 1)...])
+            let passed = bytes
+            bytes = []
+            return passed + (pass(others) ?? Array(others))
+        }
+        // At its end the connection passes on what it has.
+        defer { if more.isEmpty { bytes = [] } }
+        return more.isEmpty ? bytes : []
     }
 }

@@ -21,7 +21,7 @@ extension UsageError {
     }
 
     init(unknownCommand word: String) {
-        self.init(unknown: "command", word, among: CommandPage.all.map(\.name) + ["help"])
+        self.init(unknown: "command", word, among: CommandPage.all.map(\.name) + ["help", "version"])
     }
 
     private static let foreignCommands: [String: String] = {
@@ -33,7 +33,6 @@ extension UsageError {
             ("du", ["size", "ncdu", "df"]), ("hash", ["md5", "md5sum", "checksum", "crc32c", "hashsum", "sha256sum"]),
             ("stat", ["info", "describe", "show", "head-object"]), ("cat", ["head", "type", "tail", "more"]),
             ("set", ["setmeta", "update", "touch"]), ("url", ["link", "signurl", "sign-url", "presign"]),
-            ("--version", ["version"]),
         ]
         let words = commands.flatMap { name, others in others.map { ($0, "did you mean \(name)?") } }
         let buckets = ["mb", "rb", "mkdir", "buckets"].map {
@@ -49,6 +48,8 @@ extension UsageError {
             "transfers run at once anyway" + (names.contains("-p") ? "; -p N says how many" : "")
         case "-P" where names.contains("--progress"):
             "progress is shown anyway; --progress HOW says how"
+        case "-r" where names.contains("--delete"), "--recursive" where names.contains("--delete"):
+            "sync takes all that is below, anyway"
         case "-R" where names.contains("-r"): "did you mean -r?"
         case "-f" where names.contains("-y"), "--force" where names.contains("-y"): "did you mean -y?"
         case "--dryrun" where names.contains("--dry-run"): "did you mean --dry-run?"

@@ -9,6 +9,10 @@ package struct Permissions: Sendable {
     package var writable: [String] = []
     /// The `gs://` URLs of the buckets and folders; empty for all of them.
     package var within: [String] = []
+    /// The default bucket of the connection.
+    package var defaultBucket: String?
+    /// The params of `storage/updateSettings` for the connection; empty for the settings of the service.
+    package var settings: [JSON.Member] = []
     /// The directory of the service's objects and state.
     package var root: String
     /// The name of the engine.
@@ -27,6 +31,7 @@ package struct Permissions: Sendable {
         .object(
             .init(present: [
                 "client": ["name": "mcp", "version": .string(version)],
+                "defaultBucket": defaultBucket.map(JSON.string),
                 "readOnly": .bool(!allowsChanges),
                 "allowRead": .array(readable.map(JSON.string)),
                 "allowWrite": .array(writable.map(JSON.string)),

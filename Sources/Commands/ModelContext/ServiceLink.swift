@@ -113,7 +113,12 @@ final class ServiceLink {
     private func confine(_ connection: Connection<ServiceEvents>) async -> ServiceFailure? {
         do {
             let answer = try await connection.request("initialize", permissions.params, timeout: .seconds(30))
-            guard answer["rights"]?.object == nil else { return nil }
+            guard answer["rights"]?.object == nil else {
+                if permissions.settings.isEmpty { return nil }
+                let settings = JSON.object(permissions.settings)
+                _ = try await connection.request("storage/updateSettings", settings, timeout: .seconds(30))
+                return nil
+            }
             // A service that does not know the params ignores them.
             let version = answer["server"]?["version"]?.string ?? "unknown"
             return ServiceFailure(

@@ -196,7 +196,7 @@ extension RequestRetry: JSONObjectWritable {
 }
 
 extension Settings {
-    func json(_ atOnce: TasksAtOnce) -> JSON {
+    package func json(_ atOnce: TasksAtOnce) -> JSON {
         .object(
             .init(present: [
                 "maxUploadRetryTime": .seconds(maxUploadRetryTime),

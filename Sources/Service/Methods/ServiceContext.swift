@@ -146,6 +146,9 @@ package final class ConnectionContext: MethodContext {
     var settings: Settings
     /// The name of the client in `initialize`.
     package internal(set) var clientName: String?
+    /// The default bucket that the client has named in `initialize`.
+    var ownBucket: String?
+    var defaultBucket: String { ownBucket ?? service.configuration.defaultBucket }
     /// The rights that the client has kept; nil if it has given up none.
     var rights: Rights?
     var isShutDown = false

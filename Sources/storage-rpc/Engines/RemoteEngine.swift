@@ -112,9 +112,10 @@ private struct TaskDirectories: Sendable {
     }
 
     /// Locks the first directory that no other process holds. Nil if none can be used and no flag names one: tasks then
-    /// end with the process.
+    /// end with the process. Nil, too, for a command that begins none and finds none.
     func lock() throws -> DatabaseTaskStore? {
         for number in 1...Self.mostProcesses {
+            guard try options.mayBeginTasks || FileSystem.exists("\(options.directory())/\(number)") else { continue }
             do throws(StorageRoot.OpenError) {
                 for directory in try [options.rootDirectory(), options.directory()] {
                     try StorageRoot.makeDirectory(directory)
@@ -128,6 +129,7 @@ private struct TaskDirectories: Sendable {
                 return nil
             }
         }
+        guard options.mayBeginTasks else { return nil }
         throw UsageError(
             message: "\(Self.mostProcesses) processes have tasks in \(try options.directory()); name another --root")
     }

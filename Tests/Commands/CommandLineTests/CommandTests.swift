@@ -28,11 +28,33 @@ import Testing
         #expect(page.hasPrefix("storage-rpc ls"))
     }
 
+    @Test(arguments: [
+        ("-q help", "storage-rpc: "), ("--json help put", "storage-rpc put"), ("--root help help ls", "storage-rpc ls"),
+        ("--engine gcs -q help storage", "Where objects are"),
+    ])
+    func `Flags may stand before help, too`(words: String, start: String) throws {
+        guard case .help(let page) = try Command(words.split(separator: " ").map(String.init)) else {
+            Issue.record("no help")
+            return
+        }
+        #expect(page.hasPrefix(start))
+    }
+
+    @Test(arguments: ["version", "-q version", "--version", "--json version"])
+    func `The version is a command, too`(words: String) throws {
+        guard case .version = try Command(words.split(separator: " ").map(String.init)) else {
+            Issue.record("no version")
+            return
+        }
+        #expect(error("version 1") == "version takes no \"1\"; try --help")
+    }
+
     @Test func `The value of a flag is not read as a command, and without a command the flags are those of a service`()
         throws
     {
         for (words, root) in [
             (["--root", "ls"], "ls"), (["--root", "put", "--harness"], "put"), (["--root=cp"], "cp"),
+            (["--root", "help"], "help"),
         ] {
             guard case .serve(let options) = try Command(words) else {
                 Issue.record("no service: \(words)")
@@ -63,6 +85,8 @@ import Testing
         ("ls -lx", "unknown flag -x in -lx; ls has -l -h -r -q; try: storage-rpc help ls"),
         ("rm -rf a", "unknown flag -f in -rf; rm has -r -y -p -v -q; did you mean -y?"),
         ("put -rp 4 a b", "-p needs a value, so it cannot be part of -rp: give it by itself"),
+        ("put -q4 a b", "-q takes no value; try --help"), ("put -p0 a b", "-p needs a number from 1 to 64, not \"0\""),
+        ("put -p4 a b", "none"), ("sync -r a gs://b", "unknown flag -r; sync takes all that is below, anyway"),
         ("put -recursive a b", "unknown flag -recursive; did you mean --recursive?"),
         ("-q pu a b", "unknown command \"pu\"; did you mean put?"),
         ("--engine gcs -p 4 lss", "unknown command \"lss\"; did you mean ls?"),
@@ -113,6 +137,11 @@ import Testing
             "https://minio.example/v0/b/b/o/y names an object of another server: add --engine and --endpoint; "
                 + "for this disk write gs://b/y"
         ),
+        (
+            "ls --exact http://192.168.1.5:80/v0/b/b/o/y",
+            "http://192.168.1.5:80/v0/b/b/o/y names an object of another server: add --engine and --endpoint; "
+                + "for this disk write gs://b/y"
+        ),
     ])
     func `A URL of another storage than the engine's is refused with the flag to add`(words: String, message: String) {
         #expect(error(words) == message)
@@ -120,8 +149,10 @@ import Testing
 
     @Test(arguments: [
         "ls gs://b/y", "ls http://localhost:9199/v0/b/b/o/y", "ls https://127.0.0.1:1/v0/b/b/o/y",
-        "ls http://192.168.1.5:80/v0/b/b/o/y", "put x s3://b/y --engine s3", "ls --socket s s3://b",
-        "ls --engine gcs https://storage.googleapis.com/b/y", "ls --exact https://storage.googleapis.com/b/y",
+        "ls http://192.168.1.5:80/v0/b/b/o/y --http 192.168.1.5:80",
+        "ls http://minio:9000/b/y --engine s3 --endpoint http://minio:9000 --allow-insecure",
+        "put x s3://b/y --engine s3", "ls --socket s s3://b",
+        "ls --engine gcs https://storage.googleapis.com/b/y", "ls --exact https://localhost/v0/b/b/o/y",
         "serve --engine s3 --bucket s3://b",
     ])
     func `A URL that the engine reaches is a reference`(words: String) { #expect(error(words) == "none") }

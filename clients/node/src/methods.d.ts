@@ -561,6 +561,7 @@ export interface Methods {
       };
       pausesTasks?: boolean;
       tellsRetries?: boolean;
+      defaultBucket?: string;
       readOnly?: boolean;
       allowRead?: string[];
       allowWrite?: string[];
@@ -577,7 +578,7 @@ export interface Methods {
       };
       /** The storage engine: embedded, firebase, gcs or s3. */
       engine: string;
-      /** The bucket of references that do not name one. */
+      /** The default bucket of the connection: that of references which name none. */
       defaultBucket: string;
       /**
        * How preconditions are checked in the default bucket, as far as it is known by now: of uploads in one request

@@ -36,9 +36,7 @@ struct List: ReferenceMethod, RecallingMethod {
 
     /// Shows the default bucket as existing even before an object is stored.
     @Loop private func shown(_ listing: Listing, in request: Request<ConnectionContext>) -> Listing {
-        guard reference.bucket.hasSameBytes(as: request.context.service.configuration.defaultBucket) else {
-            return listing
-        }
+        guard reference.bucket.hasSameBytes(as: request.context.defaultBucket) else { return listing }
         var listing = listing
         listing.isBucketMissing = false
         return listing

@@ -24,7 +24,7 @@ struct MakeReference: ServiceMethod, PromptMethod {
 
     func run(in request: Request<ConnectionContext>) throws -> Reference {
         guard let url else {
-            let bucket = bucket ?? request.context.service.configuration.defaultBucket
+            let bucket = bucket ?? request.context.defaultBucket
             if let object { return try Reference(bucket: bucket, object: object) }
             return try Reference(bucket: bucket, path: path ?? "")
         }

@@ -4,7 +4,8 @@ import Platform
 import Storage
 import Transfers
 
-/// `initialize`: describes this service, and gives up rights of the connection. Calling it is optional.
+/// `initialize`: describes this service, names the default bucket of the connection, and gives up its rights. Calling it
+/// is optional.
 struct Initialize: ServiceMethod, RecallingMethod {
     static let name = "initialize"
     static let protocolVersion: Int64 = 1
@@ -13,6 +14,12 @@ struct Initialize: ServiceMethod, RecallingMethod {
     init(_ params: inout Params) throws(RPCError) {
         pausesTasks = try params.optionalBool("pausesTasks") ?? false
         tellsRetries = try params.optionalBool("tellsRetries") ?? false
+        defaultBucket = try params.optionalString("defaultBucket")
+        if let defaultBucket {
+            do throws(StorageError) { _ = try Reference(bucket: defaultBucket, path: "") } catch {
+                throw error.naming("defaultBucket").rpcError
+            }
+        }
         wanted = try WantedRights(&params)
         let client = params.takeRest().first { $0.key == "client" }?.value
         name = [client?["name"]?.string, client?["version"]?.string].compactMap { $0 }.joined(separator: " ")
@@ -21,6 +28,8 @@ struct Initialize: ServiceMethod, RecallingMethod {
     private let name: String
     private let pausesTasks: Bool
     private let tellsRetries: Bool
+    /// Nil keeps the default bucket that the connection has.
+    private let defaultBucket: String?
     private let wanted: WantedRights?
 
     var uses: [Use] { [] }
@@ -47,16 +56,15 @@ struct Initialize: ServiceMethod, RecallingMethod {
     @Loop private func result(in context: ConnectionContext) -> JSON {
         if pausesTasks { context.pausesTasks = true }
         if tellsRetries { context.tellsRetries = true }
+        if let defaultBucket { context.ownBucket = defaultBucket }
         if !name.isEmpty { context.clientName = String(name.prefix(100)) }
         let service = context.service
         let description: [JSON.Member] = .init(present: [
             "protocolVersion": JSON(Self.protocolVersion),
             "server": ["name": "storage-rpc", "version": .string(ServiceContext.version)],
             "engine": .string(service.engine),
-            "defaultBucket": .string(service.configuration.defaultBucket),
-            "preconditions": service.transfers.backend.preconditionChecks(
-                in: service.configuration.defaultBucket
-            ).json,
+            "defaultBucket": .string(context.defaultBucket),
+            "preconditions": service.transfers.backend.preconditionChecks(in: context.defaultBucket).json,
             "durability": .string(Durability.ofProcess.rawValue),
             "methods": .array(service.methods.names.map(JSON.string)),
             "notifications": .array(service.notifications.map(JSON.string)),

@@ -32,6 +32,9 @@ public enum StorageCalls {
         public var pausesTasks: Bool?
         /// The connection gets `request/retry`. Default: `false`.
         public var tellsRetries: Bool?
+        /// The default bucket of the connection: that of references which name none. Default: the one that the
+        /// connection has, at first `--bucket` of the service.
+        public var defaultBucket: String?
         /// The connection permanently gives up changing objects and making download URLs. Default: `false`.
         public var readOnly: Bool?
         /// The connection reads only local files in these directories, given as absolute paths; an empty list allows
@@ -126,7 +129,7 @@ public enum StorageCalls {
             public var server: Server
             /// The storage engine: embedded, firebase, gcs or s3.
             public var engine: String
-            /// The bucket of references that do not name one.
+            /// The default bucket of the connection: that of references which name none.
             public var defaultBucket: String
             /// How preconditions are checked in the default bucket, as far as it is known by now: of uploads in one request
             /// (`upload`) and in several (`largeUpload`), of copies, changes of metadata and deletions.
@@ -150,11 +153,12 @@ public enum StorageCalls {
         public static var method: String { "initialize" }
 
         /// Makes one. What is nil is not said.
-        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil, tellsRetries: Bool? = nil, readOnly: Bool? = nil, allowRead: [String]? = nil, allowWrite: [String]? = nil, within: [StorageWire.ReferenceParam]? = nil) {
+        public init(protocolVersion: Int64? = nil, client: Client? = nil, pausesTasks: Bool? = nil, tellsRetries: Bool? = nil, defaultBucket: String? = nil, readOnly: Bool? = nil, allowRead: [String]? = nil, allowWrite: [String]? = nil, within: [StorageWire.ReferenceParam]? = nil) {
             self.protocolVersion = protocolVersion
             self.client = client
             self.pausesTasks = pausesTasks
             self.tellsRetries = tellsRetries
+            self.defaultBucket = defaultBucket
             self.readOnly = readOnly
             self.allowRead = allowRead
             self.allowWrite = allowWrite
