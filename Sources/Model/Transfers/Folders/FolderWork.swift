@@ -54,6 +54,10 @@ import Storage
     private var recorded: [String] = []
     /// The number of begun items.
     private var active = 0
+    /// The number of transfers that have begun, without those that only wait for the disk.
+    private var transferring = 0
+    /// The items whose transfers are ready to begin.
+    private var ready = Queue<CheckedContinuation<Void, Never>>()
     private let progressed = Waiters()
     /// Whether a local directory at the path of a new file has something that is not deleted.
     private var keptDirectories: [String: Bool] = [:]
@@ -93,6 +97,10 @@ import Storage
     private func interrupt() {
         for cancel in cancels.values { cancel() }
         for transfer in inFlight.values { transfer.stop() }
+        while let item = ready.popFirst() {
+            transferring += 1
+            item.resume()
+        }
     }
 
     /// Ends the waits of transfers after failures. Returns false if no transfer waits.
@@ -555,7 +563,7 @@ import Storage
         if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
         task.isUnplanned = true
         task.willRefresh()
-        let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
+        let atOnce = deletionsAtOnce
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             var items = deletions(of: page)
             task.count { counts in for item in items { counts.add(item) } }
@@ -653,7 +661,6 @@ import Storage
     private func forEach(
         _ action: FolderItem.Action, atOnce: Int, _ body: @escaping @Loop (FolderItem) async -> FolderItem?
     ) async throws(StorageError) {
-        let atOnce = min(atOnce, request.atOnce ?? .max)
         do throws(StorageError) {
             var last: Int64 = 0
             while !isEnded {
@@ -781,7 +788,9 @@ import Storage
     // MARK: - Transfers
 
     private func transferAll() async throws(StorageError) {
-        try await forEach(.transfer, atOnce: Self.window) { [self] item in
+        // While some transfers run, others are prepared, or wait for the disk.
+        let atOnce = min(Self.window, request.atOnce.map { $0.addingSaturated($0 + 2) } ?? .max)
+        try await forEach(.transfer, atOnce: atOnce) { [self] item in
             do throws(StorageError) {
                 if let end = try await endedBefore(item) { return end }
                 guard !request.isDryRun else { return nil }
@@ -915,13 +924,35 @@ import Storage
         // A stop during the creation of the transfer does not reach it.
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
-        transfer.didProgress = { [weak task] in task?.didProgress() }
+        await becomeTransferring()
+        var isTransferring = true
+        transfer.didProgress = { [self, unowned transfer] in
+            task.didProgress()
+            guard isTransferring, transfer.isFinishing else { return }
+            isTransferring = false
+            beginNext()
+        }
         transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
         waits += 1
         await transfer.rested()
         waits -= 1
+        transfer.didProgress = nil
+        if isTransferring { beginNext() }
         return try await ended(item, transfer, again: before != nil && !again)
+    }
+
+    /// Waits while as many transfers run as the request allows.
+    private func becomeTransferring() async {
+        guard transferring >= request.atOnce ?? .max, !isEnded else { return transferring += 1 }
+        waits += 1
+        await withCheckedContinuation { ready.append($0) }
+        waits -= 1
+    }
+
+    /// Begins the next transfer in place of one that no longer runs.
+    private func beginNext() {
+        if let next = ready.popFirst() { next.resume() } else { transferring -= 1 }
     }
 
     private func ended(
@@ -1025,13 +1056,15 @@ import Storage
 
     // MARK: - Deletions
 
+    private var deletionsAtOnce: Int { min(Self.deletionsAtOnce, request.atOnce ?? .max) }
+
     private func deleteAll() async throws(StorageError) {
-        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
+        try await forEach(.delete, atOnce: deletionsAtOnce) { [self] item in await deleted(item) }
     }
 
     /// Deletes the files that prevent transfers.
     private func makeRoom() async throws(StorageError) {
-        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
+        try await forEach(.delete, atOnce: deletionsAtOnce) { [self] item in
             do throws(StorageError) {
                 return try await makesRoom(item.path) ? await deleted(item) : nil
             } catch {
