@@ -1,3 +1,4 @@
+import CSystem
 import Glibc
 import HTTPClient
 import HTTPText
@@ -119,6 +120,11 @@ package final class FixturePeer: @unchecked Sendable {
         var size: Int32 = 4096
         setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &size, 4)
         setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &size, 4)
+    }
+
+    /// Waits until the system of the other end has acknowledged all that was written.
+    package func waitForAcknowledgement() {
+        while csystem_unacknowledged(socket) > 0 { sched_yield() }
     }
 
     /// The close that follows is a reset.

@@ -52,6 +52,9 @@ package final class ScriptedBackend: Backend {
     /// The uploads whose session has not been taken yet.
     package var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
 
+    /// The number of uploads whose session has not been taken yet, and has a step in flight.
+    package var uploadsInFlight: Int { begun.waiting.count { $0.isInFlight } }
+
     /// The session of the next upload that was begun.
     package func nextSession(
         isolation: isolated (any Actor)? = #isolation, file: String = #filePath,

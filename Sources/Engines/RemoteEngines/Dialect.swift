@@ -58,6 +58,10 @@ protocol Dialect: Sendable {
     func delete(_ reference: Reference, generation: Int64) -> RemoteRequest?
     /// Checks a successful response to a deletion. Throws for one that another server may have sent instead.
     func checkDeleted(in response: HTTPResponse) throws(GarbledAnswer)
+    /// Deletes several objects, whatever they are; nil if the service cannot do that.
+    func delete(together objects: [Reference]) -> RemoteRequest?
+    /// Those of the objects that a successful response to such a request names as deleted.
+    func deleted(in response: HTTPResponse, of objects: [Reference]) throws(GarbledAnswer) -> Set<Reference>
     func list(_ query: ListQuery) -> RemoteRequest
     func listing(in response: HTTPResponse, for query: ListQuery) throws(GarbledAnswer) -> Listing
     /// Requests the bytes from an offset on, of this generation if the service supports that.
@@ -109,6 +113,8 @@ extension Dialect {
         throws(GarbledAnswer) -> ObjectMetadata
     { try metadata(in: response, of: reference) }
     func check(_ metadata: SettableMetadata) throws(StorageError) {}
+    func delete(together objects: [Reference]) -> RemoteRequest? { nil }
+    func deleted(in response: HTTPResponse, of objects: [Reference]) throws(GarbledAnswer) -> Set<Reference> { [] }
     var describesMedia: Bool { false }
     func metadata(ofMedia headers: HTTPHeaders, of reference: Reference) -> ObjectMetadata? { nil }
     var bucketsHaveProjects: Bool { true }

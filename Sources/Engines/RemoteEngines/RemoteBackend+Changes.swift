@@ -81,6 +81,20 @@ extension RemoteBackend {
                 }, whenGone: ()))
     }
 
+    /// A request that is refused, or has no understood answer, may have deleted some of the objects.
+    package func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference> {
+        guard let first = objects.first, let request = dialect.delete(together: objects) else { return [] }
+        do throws(StorageError) {
+            let response = try await ask(request, for: caller, about: first)
+            guard response.isSuccess else { return [] }
+            return try response.understood(about: first) { response throws(GarbledAnswer) in
+                try dialect.deleted(in: response, of: objects)
+            }
+        } catch {
+            return []
+        }
+    }
+
     private func once<Value>(_ change: ObjectChange<Value>) async throws(StorageError) -> Value {
         var (before, mayBeDone, isHidden): (ObjectVersion?, Bool, Bool) = (nil, false, false)
         var object: ObjectMetadata?

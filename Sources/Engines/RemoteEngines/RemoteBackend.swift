@@ -91,6 +91,7 @@ package final class RemoteBackend: Backend {
             properties.chunkSizes = ChunkSizes(first: parts.usual, largest: parts.largest)
         }
         properties.looksBeforeUploads = dialect.marksWrites
+        if dialect.delete(together: []) != nil { properties.deletionsTogether = 1000 }
         // The token kind that the service prefers.
         properties.tokenKind = dialect.authorization[0]
         (self.properties, self.signer, self.allowed, self.debug) = (properties, signer, allowed, debug)

@@ -19,6 +19,7 @@ final class RemoteDownload: TransferSession {
     private let backend: RemoteBackend
     private let queue: SerialQueue<PartialDownload>
     private let checkpoint: LatestCheckpoint
+    @Loop private var hasTried = false
     /// The work for the latest step.
     private let latest = Mutex<Task<Void, Never>?>(nil)
 
@@ -64,7 +65,7 @@ final class RemoteDownload: TransferSession {
         _ reports: DownloadProgressReporter
     ) async {
         guard !step.isAborted else { return }
-        await queue.run { partial in partial.keepsNewer = keepsNewer }
+        queue.submit { partial in partial.keepsNewer = keepsNewer }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
@@ -99,9 +100,7 @@ final class RemoteDownload: TransferSession {
     private func fetchNew(
         _ part: DownloadMachine.Step, _ step: PendingAnswer, _ reports: DownloadProgressReporter
     ) async throws(StorageError) -> (generation: Int64, MediaOutcome<ObjectMetadata>)? {
-        guard part == .fetch, backend.dialect.describesMedia,
-            try await queue.run({ partial throws(StorageError) in try partial.prepare() })
-        else { return nil }
+        guard part == .fetch, backend.dialect.describesMedia, try await isNew() else { return nil }
         let reference = download.reference
         let sink = NewMediaSink(reference, backend.dialect) { [self] object in
             reports.arrived(0, of: object.size)
@@ -131,6 +130,14 @@ final class RemoteDownload: TransferSession {
             _ = try answer.get()
             return nil
         }
+    }
+
+    /// Whether the download has no bytes yet. Then also checks the destination, except for a file of a folder: its directory
+    /// was just made, and it is checked when the response begins.
+    private func isNew() async throws(StorageError) -> Bool {
+        defer { hasTried = true }
+        if !hasTried, !download.isRestored, download.tree != nil { return true }
+        return try await queue.run { partial throws(StorageError) in try partial.prepare() }
     }
 
     private nonisolated func open(

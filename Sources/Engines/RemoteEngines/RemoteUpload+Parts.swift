@@ -70,6 +70,38 @@ struct UploadedParts: Equatable {
     }
 }
 
+/// A request with a part of an upload.
+@Loop final class PartInFlight {
+    typealias Answer = (request: RemoteRequest, response: HTTPResponse)
+
+    let range: Range<Int64>
+    let progress: BodyProgress
+    private let work: Task<Result<Answer, StorageError>, Never>
+
+    /// - Parameter send: sends the part. Begins at once.
+    init(
+        _ range: Range<Int64>, _ progress: BodyProgress, _ send: @escaping @Loop () async throws(StorageError) -> Answer
+    ) {
+        (self.range, self.progress) = (range, progress)
+        work = Loop.task { () async -> Result<Answer, StorageError> in
+            do throws(StorageError) { return .success(try await LastStatus.attached(by: send)) } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    /// The answer of the server. A step that is stopped ends the request.
+    func answer() async throws(StorageError) -> Answer {
+        try await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            work.cancel()
+        }.get()
+    }
+
+    func cancel() { work.cancel() }
+}
+
 /// What the next process needs to continue an upload in parts.
 struct PartsBookmark: Codable, Equatable {
     var write: RemoteWrite
@@ -119,11 +151,10 @@ struct PartsBookmark: Codable, Equatable {
     private func send(
         _ range: Range<Int64>, as number: Int, to session: RemoteSession, _ dialect: any PartDialect
     ) async throws(StorageError) -> Answer? {
-        let (body, md5) = try await source.part(range)
-        let request = dialect.send(part: number, to: session, body, md5: md5)
-        let response = try await backend.ask(
-            request, for: upload.caller, about: upload.reference, onSent: counter(of: request.body.count, isLast: false)
-        )
+        let part = partInFlight(range, as: number, to: session, dialect)
+        defer { partsInFlight.present = nil }
+        let (request, response) = try await part.answer()
+        LastStatus.record(response.status)
         guard response.isSuccess else {
             let refusal = try await destination.refusal(response, of: request)
             guard response.status == 404 || response.status == 410 else { throw refusal }
@@ -135,6 +166,56 @@ struct PartsBookmark: Codable, Equatable {
         parts.tags.append(tag)
         source.note(receivedUpTo: range.upperBound)
         return nil
+    }
+
+    /// The part that is being sent already, or that is begun now.
+    private func partInFlight(
+        _ range: Range<Int64>, as number: Int, to session: RemoteSession, _ dialect: any PartDialect
+    ) -> PartInFlight {
+        if partsInFlight.ahead?.range != range { dropPartAhead() }
+        let part = partsInFlight.ahead ?? begun(range, as: number, to: session, dialect)
+        partsInFlight = (part, nil)
+        follow(part.progress)
+        if part.progress.isThrough { beginPart(after: part, as: number + 1, to: session, dialect) }
+        return part
+    }
+
+    private func begun(
+        _ range: Range<Int64>, as number: Int, to session: RemoteSession, _ dialect: any PartDialect
+    ) -> PartInFlight {
+        let progress = BodyProgress(count: Int64(range.count), elapsed: backend.time.clock.stopwatch()) { [weak self] in
+            Task { @Loop in
+                guard let self, let part = self.partsInFlight.present, part.range == range else { return }
+                self.beginPart(after: part, as: number + 1, to: session, dialect)
+            }
+        }
+        return PartInFlight(range, progress) { [self] () async throws(StorageError) in
+            let (body, md5) = try await source.part(range)
+            var request = dialect.send(part: number, to: session, body, md5: md5)
+            let response = try await backend.ask(
+                request, for: upload.caller, about: upload.reference, onSent: progress.note)
+            request.body = .none
+            return (request, response)
+        }
+    }
+
+    /// Sends the next part while the server answers the present one, whose bytes are all sent: otherwise each part would
+    /// wait for a round trip. Bytes of a client come with the step.
+    private func beginPart(
+        after part: PartInFlight, as number: Int, to session: RemoteSession, _ dialect: any PartDialect
+    ) {
+        let size = upload.source.size ?? 0
+        guard partsInFlight.ahead == nil, source.isComplete, number <= mostParts, part.range.upperBound < size,
+            session == self.session
+        else { return }
+        partsInFlight.ahead = begun(
+            self.part(part.range.upperBound..<size, of: session), as: number, to: session, dialect)
+    }
+
+    /// Ends the request with a part whose step has not begun.
+    func dropPartAhead() {
+        partsInFlight.ahead?.cancel()
+        partsInFlight.ahead = nil
     }
 
     /// Asks the server for the parts that it has. After Complete was sent, looks for the object first.
@@ -169,16 +250,23 @@ struct PartsBookmark: Codable, Equatable {
         with listed: [PartPage.Part], of session: RemoteSession, _ dialect: any PartDialect
     ) async throws(StorageError) -> Answer {
         let size = upload.source.size
-        var (tags, offset): ([String], Int64) = ([], 0)
-        for part in listed {
-            let wanted = size.map { min(session.granularity, $0 - offset) } ?? session.granularity
-            guard part.number == tags.count + 1, part.size == wanted, part.size > 0 else { break }
-            tags.append(part.tag)
-            offset += part.size
-        }
-        let isWhole = size == offset && tags.count == listed.count
+        var (tags, offset, last): ([String], Int64, Int) = ([], 0, 0)
         // Complete must name all parts, so a list with others cannot be continued.
-        guard parts.isContinued(by: tags), tags.count == listed.count else {
+        let hasOthers = listed.contains { part in
+            defer { last = part.number }
+            guard part.number > last, part.size > 0, part.size == session.size(ofPart: part.number, of: size) else {
+                return true
+            }
+            if part.number == tags.count + 1 {
+                tags.append(part.tag)
+                offset += part.size
+                return false
+            }
+            // A part that was sent ahead is sent again.
+            return !source.isComplete
+        }
+        let isWhole = size == offset
+        guard parts.isContinued(by: tags), !hasOthers else {
             return .forgotten(StorageError(.unknown, "The server has other parts of the upload than were sent."))
         }
         // An earlier process sends Complete after the last part, and may not have recorded it.
@@ -332,4 +420,11 @@ extension RemoteBackend {
 extension RemoteSession {
     /// The number of parts of an object of this size.
     fileprivate func partCount(of size: Int64) -> Int64 { size == 0 ? 0 : (size - 1) / granularity + 1 }
+
+    /// The size in bytes of a part of an object of this size; nil if it has no such part.
+    fileprivate func size(ofPart number: Int, of size: Int64?) -> Int64? {
+        guard let size else { return granularity }
+        let start = Int64(number - 1).multipliedReportingOverflow(by: granularity)
+        return start.overflow || start.partialValue >= size ? nil : min(granularity, size - start.partialValue)
+    }
 }

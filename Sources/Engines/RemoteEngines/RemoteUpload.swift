@@ -44,6 +44,8 @@ final class RemoteUpload: TransferSession {
     @Loop var session: RemoteSession?
     /// The parts that the session has received, if it receives parts.
     @Loop var parts: UploadedParts
+    /// The part of the present step, and the next one if it is being sent already.
+    @Loop var partsInFlight: (present: PartInFlight?, ahead: PartInFlight?)
 
     /// - Parameter fetch: fetches bytes of the source of a copy.
     init(_ upload: Upload, _ backend: RemoteBackend, fetch: UploadReader.Fetch? = nil) {
@@ -79,7 +81,9 @@ final class RemoteUpload: TransferSession {
         defer { source.take(context.bytes.map { IncomingBytes(size: $0.size) }) }
         return await backend.answer(to: step) { [self] in
             destination.replacesNewer = context.replacesNewer
-            return await answer(to: step)
+            let answer = await answer(to: step)
+            if case .received = answer {} else { dropPartAhead() }
+            return answer
         } grace: { [self] in
             guard context.isPaused() else { return isThrough ? Self.answerTime : nil }
             let isNearlyThrough = step == .open || sending.withLock { $0?.isThrough(within: Self.grace) } ?? false
@@ -94,10 +98,14 @@ final class RemoteUpload: TransferSession {
     /// The maximum time of `settle` after that. A cancellation takes less than a second in total.
     static let settlingTime = Duration.milliseconds(400)
 
-    func park() { source.park() }
+    func park() {
+        source.park()
+        Task { @Loop in dropPartAhead() }
+    }
 
     func discard() {
         Task { @Loop in
+            dropPartAhead()
             opening.discard(upload, at: backend)
             guard let session else { return }
             self.session = nil
@@ -173,9 +181,13 @@ extension RemoteBackend {
     nonisolated var isThrough: Bool { sending.withLock { $0.map { $0.isLast && $0.isThrough } ?? false } }
 
     func counter(of body: Int64, isLast: Bool) -> @Sendable (Int64) -> Void {
-        sending.withLock { $0 = BodyProgress(count: body, isLast: isLast, elapsed: backend.time.clock.stopwatch()) }
-        return { [weak self] count in self?.sending.withLock { $0?.sent = count } }
+        let progress = BodyProgress(count: body, isLast: isLast, elapsed: backend.time.clock.stopwatch())
+        follow(progress)
+        return progress.note
     }
+
+    /// Takes the progress for that of the step.
+    nonisolated func follow(_ progress: BodyProgress) { sending.withLock { $0 = progress } }
 
     /// Compares the source with the client's MD5. An error has no HTTP status, since it concerns the source.
     private func check(_ md5: [UInt8]) throws(StorageError) {

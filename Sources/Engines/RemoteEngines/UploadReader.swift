@@ -77,6 +77,14 @@ final class UploadReader: Sendable {
     /// The upload's client sends the bytes, which can be read only once.
     private var isIncoming: Bool { if case .incoming = source { true } else { false } }
 
+    /// All bytes can be read at any time.
+    var isComplete: Bool {
+        switch source {
+        case .data, .file: true
+        case .incoming, .object: false
+        }
+    }
+
     /// Reads the bytes that come with the next step.
     func take(_ bytes: IncomingBytes?) { present.withLock { $0 = $0.with(bytes) } }
 

@@ -23,6 +23,9 @@ public struct EngineProperties: Sendable {
     public var takesAnyPiece = false
     /// An upload looks first which object it replaces, unless the list of a folder has told that there is none.
     public var looksBeforeUploads = false
+    /// The maximum number of objects that one request deletes, whatever they are by then; nil for an engine that deletes one
+    /// by one.
+    public var deletionsTogether: Int?
     /// The parts of uploads; nil for an engine whose pieces may have different sizes.
     public var parts: PartSizes?
     /// Files up to this size, in bytes, may be read when they are inspected, so that the upload need not open them
@@ -61,6 +64,9 @@ public protocol Backend: Sendable {
 
     /// Throws `objectNotFound` for a missing object, unless a precondition fails first.
     func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
+    /// Deletes up to `deletionsTogether` objects of one bucket with one request, without retries. Returns those that the
+    /// server has deleted. Each of the others needs a deletion of its own, which tells why.
+    func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference>
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
@@ -115,6 +121,7 @@ public protocol Backend: Sendable {
 
 extension Backend {
     public func preconditionChecks(in bucket: String) -> PreconditionChecks { PreconditionChecks(all: .atomic) }
+    public func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference> { [] }
     public func lastGeneration() async throws(StorageError) -> Int64? { nil }
     public func mayBeDamaged(_ object: FolderObject) -> Bool { false }
     public func isNewer(

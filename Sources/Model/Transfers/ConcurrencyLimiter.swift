@@ -4,7 +4,10 @@ import Storage
 /// Bounds how many tasks run at the same time. The others wait in a queue.
 @Loop final class ConcurrencyLimiter {
     var limit: Int { didSet { admit() } }
+    /// The maximum number of tasks that finish beside those that run.
+    var mostFinishing = 0
     private var running: Set<String> = []
+    private var finishing: Set<String> = []
     /// The amount of running work that is no task.
     private var entered = 0
     private var queue = Queue<any LimiterWaiter>()
@@ -37,12 +40,19 @@ import Storage
         running.insert(id)
     }
 
+    /// Lets the next task run while a running one only waits for the disk.
+    func finish(_ task: any LimiterWaiter) {
+        guard finishing.count < min(limit, mostFinishing), running.remove(task.id) != nil else { return }
+        finishing.insert(task.id)
+        admit()
+    }
+
     private var hasRoom: Bool { running.count + entered < limit }
 
     /// Ends the turn of a running task, or removes a waiting task from the queue.
     func release(_ task: any LimiterWaiter) {
         defer { released() }
-        if running.remove(task.id) == nil {
+        if running.remove(task.id) == nil, finishing.remove(task.id) == nil {
             guard queue.removeFirst(where: { $0 === task }) else { return }
         }
         admit()

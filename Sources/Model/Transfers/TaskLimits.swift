@@ -4,9 +4,7 @@ import Storage
 /// How many tasks of each kind run at the same time.
 @Loop final class TaskLimits {
     /// The numbers that clients have set.
-    var atOnce = TasksAtOnce() {
-        didSet { (large.limit, downloads.limit) = (uploadsAtOnce, downloadsAtOnce) }
-    }
+    var atOnce = TasksAtOnce() { didSet { adapt() } }
     /// Limits uploads of one request.
     let small: ConcurrencyLimiter
     let large: ConcurrencyLimiter
@@ -25,7 +23,12 @@ import Storage
         downloads = ConcurrencyLimiter(limit: engine.downloadsAtOnce, released: released)
         fromClients = ConcurrencyLimiter(limit: .max, released: released)
         folders = ConcurrencyLimiter(limit: min(16, limits.tasksWithFiles), released: released)
+        adapt()
+    }
+
+    private func adapt() {
         (large.limit, downloads.limit) = (uploadsAtOnce, downloadsAtOnce)
+        downloads.mostFinishing = limits.transfersWithFiles - downloadsAtOnce
     }
 
     private var uploadsAtOnce: Int { min(atOnce.uploads ?? engine.uploadsAtOnce, limits.transfersWithFiles) }

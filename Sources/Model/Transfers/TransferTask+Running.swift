@@ -36,7 +36,14 @@ extension TransferTask {
         guard bytes > known.counted else { return }
         list?.metrics.add(bytes - known.counted)
         known.counted = bytes
+        if isFinishing { limiter.finish(self) }
         didProgress?()
+    }
+
+    /// Whether all bytes of a download have arrived, so that only the disk delays its end.
+    var isFinishing: Bool {
+        guard Strategy.kind == .download, case .working = machine.state else { return false }
+        return machine.progress.completedUnitCount == machine.progress.totalUnitCount
     }
 
     /// Discards the session of a task without a record, which ends with the process.

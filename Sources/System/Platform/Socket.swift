@@ -19,6 +19,11 @@ package enum Socket {
     package static func readCached(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         max(0, csystem_read_cached(file, buffer.baseAddress, buffer.count, offset))
     }
+
+    /// The port of this end of a connection; nil if it has none.
+    package static func port(of socket: Int32) -> Int? {
+        SocketAddress(of: socket, by: getsockname).map { Int($0.port) }
+    }
 }
 
 extension Descriptor {

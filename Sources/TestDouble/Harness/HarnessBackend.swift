@@ -14,6 +14,8 @@ package final class HarnessBackend: Backend {
     package init(_ engine: any Backend, _ ledger: SpaceLedger, _ harness: Harness?) {
         (self.engine, self.ledger, self.harness) = (engine, ledger, harness)
         var properties = engine.properties
+        // Rules apply to each deletion.
+        properties.deletionsTogether = nil
         if harness != nil {
             // Uploads in chunks begin at 64 KiB, since rules can affect only the bytes of chunks.
             properties.oneRequestLimit = min(properties.oneRequestLimit, 64 << 10)

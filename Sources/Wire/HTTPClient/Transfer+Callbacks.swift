@@ -23,16 +23,16 @@ extension ccurl_callbacks {
                 transfer.position = offset
                 return 0
             },
-            progress: { context, _, received, _, sent in
-                Transfer.of(context)?.progressed(received: received, sent: sent)
+            progress: { context, wanted, received, _, sent in
+                Transfer.of(context)?.progressed(received: received, of: wanted, sent: sent)
                 return 0
             },
             resolving: { _, _, context in
                 Transfer.of(context)?.connecting()
                 return 0
             },
-            connecting: { context, _, _ in
-                Transfer.of(context)?.connecting()
+            connecting: { context, socket, _ in
+                Transfer.of(context)?.connecting(socket)
                 return 0
             },
             sending: { context, _, _, _, _ in Transfer.of(context)?.mayBeSent() == true ? 0 : 1 })

@@ -33,6 +33,8 @@ final class Transfer {
     private var lastMove: Int64 = 0
     /// When the first line of the response arrived.
     private var answerBegan: Int64?
+    /// The number of bytes of the body whose arrival was acknowledged at once; nil before the header.
+    private var acknowledged: Int64?
 
     init(_ ticket: TransferTicket, in loop: TransferLoop) {
         (self.ticket, self.loop) = (ticket, loop)
@@ -132,13 +134,16 @@ extension Transfer {
         }
     }
 
-    func connecting() {
+    /// - Parameter socket: the socket that is about to be connected; nil before a name is resolved.
+    func connecting(_ socket: Int32? = nil) {
+        if let socket { loop.connections.add(socket) }
         guard beganToConnect == nil else { return }
         beganToConnect = monotonicNow()
         lookAgain()
     }
 
-    func progressed(received: Int64, sent: Int64) {
+    /// - Parameter wanted: the number of bytes of the response's body; 0 if it is unknown.
+    func progressed(received: Int64, of wanted: Int64, sent: Int64) {
         let hasNews = sent != self.sent
         let hasMoved = hasNews || received != self.received
         (self.sent, self.received) = (sent, received)
@@ -149,7 +154,20 @@ extension Transfer {
             moved()
         }
         if hasNews { request.onSent?(sent) }
+        if request.method == "GET", received < (wanted > 0 ? wanted : .max) { acknowledge(received) }
     }
+
+    /// Lets a server with Nagle's algorithm send the rest of the response. Such a server sends the end of a write only after
+    /// an acknowledgement of all before it: of the header, if that was a write of its own.
+    private func acknowledge(_ received: Int64) {
+        guard let easy, answer.isHeadComplete, received > acknowledged ?? -1, received < Self.longestAcknowledged
+        else { return }
+        acknowledged = received
+        loop.connections.acknowledge(atPort: ccurl_get_long(easy, CCURL_LOCAL_PORT))
+    }
+
+    /// In bytes: the delays of a longer body are short beside its transfer.
+    private static let longestAcknowledged: Int64 = 1 << 20
 }
 
 extension Duration {

@@ -9,6 +9,7 @@ final class TransferLoop {
 
     let environment: HTTPEnvironment
     let thread: TransferThread
+    var connections = ConnectionSockets()
     private let multi: OpaquePointer
     private var running: [OpaquePointer: Transfer] = [:]
     /// The running transfers by the identities of their tickets.

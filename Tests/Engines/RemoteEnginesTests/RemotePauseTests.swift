@@ -99,11 +99,11 @@ import Testing
     }
 
     @Test func `The remaining time of a body is estimated from its speed`() {
-        var body = BodyProgress(count: 100, elapsed: clock.stopwatch())
+        let body = BodyProgress(count: 100, elapsed: clock.stopwatch())
         #expect(!body.isThrough(within: .seconds(1)))
         clock.advance(by: .seconds(2))
         for (sent, isSoon) in [(0, false), (50, false), (66, false), (67, true), (100, true)] as [(Int64, Bool)] {
-            body.sent = sent
+            body.note(sent: sent)
             #expect(body.isThrough(within: .seconds(1)) == isSoon)
         }
     }

@@ -2,6 +2,7 @@ import HTTPClient
 import HTTPText
 import Platform
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 import Transfers
@@ -105,6 +106,26 @@ import Transfers
         #expect(error.code == .objectNotFound && kinds.count == 4)
     }
 
+    @Test func `A bucket is looked for again after a minute`() async throws {
+        let lead = Mutex<Int64>(0)
+        let time = TimeSource(clock: ContinuousClock()) {
+            TimeSource.system.now().microseconds + lead.withLock { $0 }
+        }
+        let backend = try RemoteBackend.s3(
+            at: Endpoint(fixture.url, from: "--endpoint", allowInsecure: false), region: "us-east-1",
+            tokens: FixedAccessKey(fixture.s3.accessKey.text), version: "test", http: .direct, limits: .patient,
+            time: time)
+        for (seconds, expected) in [(0, [.getMetadata, .media]), (59, [.getMetadata]), (61, [.getMetadata, .media])]
+            as [(Int64, [StorageFixture.Kind])]
+        {
+            lead.withLock { $0 = seconds * 1_000_000 }
+            let asked = try await requests {
+                try await failure { _ = try await backend.metadata(of: ref("none"), for: caller) }
+            }
+            #expect(asked.kinds == expected)
+        }
+    }
+
     @Test func `A new object is one request to a server that is known to compare`() async throws {
         func upload(_ name: String, _ generation: Int64?) throws -> Upload {
             Upload(
@@ -182,7 +203,8 @@ import Transfers
         for number in 0..<40 { _ = try scratch.file("\(number)", [UInt8(number)]) }
         let few = try await requests { try await folder(.put) { $0.include = ["1*"] } }
         #expect(few.kinds.count == 22 && !few.kinds.contains(.list))
-        fixture.faults = [.init(.first(.list), .answer(403, body: StorageFixture.s3Error("AccessDenied")))]
+        // A list that is not needed is not retried.
+        fixture.faults = [.init(.first(.list), .answer(503, body: StorageFixture.s3Error("SlowDown")))]
         let all = try await requests { try await folder(.put).counts }
         #expect(all.kinds.count == 81 && all.kinds.first == .list && all.value.completed == 40)
     }
@@ -202,6 +224,37 @@ import Transfers
         let error = try await failure { _ = try await folder(.put) { $0.atOnce = 1 } }
         #expect(error.message.contains("another client"))
         #expect((0..<20).count { fixture.bytes("b", "d/\($0)") == [99] } == 1)
+    }
+
+    @Test func `A folder is deleted with one list and one request after the list of the plan`() async throws {
+        for number in 0..<40 { try await place.backend.put([1], at: "d/\(number)<&>'\"é") }
+        try await place.backend.put([1], at: "other")
+        let asked = try await requests { try await folder(.delete).counts }
+        #expect(asked.kinds == [.list, .list, .deleteMany] && asked.value.deleted == 40)
+        #expect(fixture.objects == ["b/other"])
+    }
+
+    @Test(
+        arguments: [nil, .answer(503), .resetAfterHandling, .answerAfterHandling(200, body: "<html/>")]
+            as [StorageFixture.Fault.Action?])
+    func `What is not deleted together is deleted one by one`(fault: StorageFixture.Fault.Action?) async throws {
+        // XML cannot have the first name.
+        for name in ["d/\u{1}", "d/a", "d/b", "d/c"] { try await place.backend.put([1], at: name) }
+        fixture.s3.undeletable = ["d/b"]
+        if let fault { fixture.faults = [.init(.first(.deleteMany), fault)] }
+        let asked = try await requests { try await folder(.delete).counts }
+        #expect(asked.value.deleted == 4 && asked.value.failed == 0 && fixture.objects.isEmpty)
+        #expect(fault != nil || asked.kinds.count { $0 == .delete } == 2)
+    }
+
+    @Test func `A deletion keeps an object that others have stored since the plan`() async throws {
+        for name in ["d/a", "d/b"] { try await place.backend.put([1], at: name) }
+        fixture.faults = [
+            .init(.nth(2, .list), .meanwhile { [fixture] in try? fixture.put([1, 2], "b", "d/b", by: .s3) })
+        ]
+        let error = try await failure { _ = try await folder(.delete) }
+        #expect(error.message.contains("Another object was stored as"), "\(error)")
+        #expect(fixture.objects == ["b/d/b"] && fixture.bytes("b", "d/b") == [1, 2])
     }
 
     @Test func `A mirror deletes the version of an object that a look has told`() async throws {

@@ -342,6 +342,28 @@ import Testing
         #expect(!next.transfers.areRunning)
     }
 
+    @Test(arguments: [1, nil])
+    func `While the bytes of a download wait for the disk, the next one begins`(atOnce: Int?) async throws {
+        for name in ["m/a", "m/b"] { objects[name] = 20 }
+        let backend = ScriptedBackend(
+            uploadsAtOnce: 1, page: { [objects] _, _, _, _ throws(StorageError) in try objects.listing })
+        let stage = TransfersFixture(backend, folders: InMemoryFolderStore())
+        var request = FolderRequest(.write, try Reference(bucket: "b", path: "m"), directory: "/local")
+        request.atOnce = atOnce
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        let first = try await backend.nextDownload()
+        let report = try await first.nextTry()
+        report(Progress(completedUnitCount: 20, totalUnitCount: 20))
+        let second = try await backend.nextDownload()
+        _ = try await second.nextTry()
+        #expect(first.isUnderWay)
+        for download in [first, second] {
+            download.answer(.completed(.stored(download.download.reference, size: 20)))
+        }
+        #expect(await ended(task).counts.completed == 2)
+    }
+
     @Test func `With keepsExisting a file that an earlier process has downloaded counts as completed`() async throws {
         objects["m/a"] = 20
         let stage = TransfersFixture(stage.backend, InMemoryTaskStore(), folders: InMemoryFolderStore())

@@ -188,7 +188,7 @@ import Testing
         for _ in 0..<5 {
             let sessions = [try await stage.backend.nextSession(), try await stage.backend.nextSession()]
             for session in sessions { _ = try await session.nextStep() }
-            most = max(most, sessions.count { $0.isInFlight } + stage.backend.uploadsBegun.count)
+            most = max(most, sessions.count { $0.isInFlight } + stage.backend.uploadsInFlight)
             for session in sessions { session.complete() }
         }
         _ = try await task.result()

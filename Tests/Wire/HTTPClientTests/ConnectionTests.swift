@@ -59,6 +59,24 @@ import Testing
         #expect((1...4).contains(server.connections))
     }
 
+    @Test func `A header that arrives before its body is acknowledged at once`() async throws {
+        let fastest = Mutex(Duration.seconds(1))
+        let server = try FixtureServer { peer in
+            for number in 0... {
+                _ = try peer.readRequest()
+                try peer.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n")
+                let start = ContinuousClock.now
+                peer.waitForAcknowledgement()
+                // The system acknowledges at once what a new connection receives.
+                if number > 20 { fastest.withLock { $0 = min($0, start.duration(to: .now)) } }
+                try peer.write("x")
+            }
+        }
+        for _ in 1...50 { _ = try await client.perform(HTTPRequest("GET", server.url)) }
+        // The system's own delay is 40 ms or more.
+        #expect(server.connections == 1 && fastest.withLock { $0 } < .milliseconds(40))
+    }
+
     @Test(arguments: [100, 3 << 20])
     func `A request is resent if a reused connection closes before the response`(count: Int) async throws {
         let server = try FixtureServer { peer in

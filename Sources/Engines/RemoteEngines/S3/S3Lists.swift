@@ -1,12 +1,37 @@
+import Checksums
 import HTTPClient
 import HTTPText
+import Platform
 import Storage
 
 extension S3Dialect {
+    /// A request about the objects of a bucket, by its query.
+    private func target(_ bucket: String, _ query: String) -> String {
+        "\(self.bucket(bucket))\(endpoint.hasVirtualHosts ? "/" : "")?\(query)"
+    }
+
+    /// Leaves out names that XML cannot have.
+    func delete(together objects: [Reference]) -> RemoteRequest? {
+        let names = objects.map(\.object).filter { $0.unicodeScalars.allSatisfy(XMLElement.isAllowed) }
+        let body = XMLElement("Delete", names.map { XMLElement("Object", ["Key": $0]) }).document()
+        return RemoteRequest(
+            method: "POST", target: target(objects.first?.bucket ?? "", "delete"),
+            headers: ["Content-Type": "application/xml", "Content-MD5": Checksum(of: body).md5.base64],
+            body: .bytes(body), answerBytes: RemoteRequest.largestListing, subject: .bucket, hasChecksum: true)
+    }
+
+    func deleted(in response: HTTPResponse, of objects: [Reference]) throws(GarbledAnswer) -> Set<Reference> {
+        guard let root = XMLElement(answer: response), root.name == "DeleteResult" else {
+            throw GarbledAnswer("no result of a deletion")
+        }
+        let names = Set(
+            root.children.lazy.filter { $0.name == "Deleted" }.compactMap { $0["Key"].map { Array($0.utf8) } })
+        return Set(objects.filter { names.contains(Array($0.object.utf8)) })
+    }
+
     func list(_ query: ListQuery) -> RemoteRequest {
         // Names with characters that XML does not have arrive escaped.
-        var target =
-            "\(bucket(query.reference.bucket))\(endpoint.hasVirtualHosts ? "/" : "")?list-type=2&encoding-type=url&max-keys=\(query.maxResults)"
+        var target = target(query.reference.bucket, "list-type=2&encoding-type=url&max-keys=\(query.maxResults)")
         target += "&prefix=\(query.reference.prefix.escaped)"
         if !query.isRecursive { target += "&delimiter=%2F" }
         if let pageToken = query.pageToken { target += "&continuation-token=\(pageToken.escaped)" }
@@ -59,7 +84,9 @@ extension S3Dialect {
             throw GarbledAnswer("an entry has no size")
         }
         let md5 = item["ETag"].flatMap { [UInt8](hexadecimal: $0.entityTag) }.flatMap { $0.count == 16 ? $0 : nil }
-        return FolderObject(generation: nil, size: size, checksums: Checksums(md5: md5))
+        var object = FolderObject(generation: nil, size: size, checksums: Checksums(md5: md5))
+        object.stored = item["LastModified"].flatMap { Timestamp(rfc3339: $0) }
+        return object
     }
 
     var bucketsHaveProjects: Bool { false }

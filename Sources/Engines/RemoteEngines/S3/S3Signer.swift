@@ -14,7 +14,8 @@ final class S3Signer: Sendable {
     /// What is known about a bucket from responses.
     private struct Bucket: Equatable {
         var region: String?
-        var exists = false
+        /// When a response has told last that the bucket exists, by the clock of this machine.
+        var existed: Timestamp?
         /// Whether the server checks conditions of writes; false if it does not know them.
         var checksConditions: Bool?
     }
@@ -129,8 +130,8 @@ final class S3Signer: Sendable {
                     bucket.checksConditions = true
                 }
             }
-            if response.isSuccess || code == "NoSuchKey" { bucket.exists = true }
-            if code == "NoSuchBucket" { bucket.exists = false }
+            if response.isSuccess || code == "NoSuchKey" { bucket.existed = now() }
+            if code == "NoSuchBucket" { bucket.existed = nil }
             if [301, 307, 400].contains(response.status), let region = Self.region(in: response),
                 region != bucket.region ?? self.region
             {
@@ -148,8 +149,10 @@ final class S3Signer: Sendable {
     /// first refusal.
     func checksConditions(at url: String) -> Bool { about(url)?.checksConditions ?? endpoint.isAmazons }
 
-    /// Whether the bucket of a URL is known to exist.
-    func knowsBucket(at url: String) -> Bool { about(url)?.exists == true }
+    /// Whether the bucket of a URL is known to exist: a response has told it within the last minute.
+    func knowsBucket(at url: String) -> Bool {
+        about(url)?.existed.map { now() < $0.advanced(by: .seconds(60)) } ?? false
+    }
 
     private func about(_ url: String) -> Bucket? {
         state.withLock { $0.buckets.isEmpty ? nil : $0.buckets[bucket(of: url)] }

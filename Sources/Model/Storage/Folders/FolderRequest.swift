@@ -154,6 +154,8 @@ public struct FolderObject: Equatable, Sendable {
     public var generation: Int64?
     public var size: Int64
     public var checksums: Checksums
+    /// When the object was stored, by its server's clock. Nil unless a list has told it.
+    public var stored: Timestamp?
 
     public init(generation: Int64?, size: Int64, checksums: Checksums) {
         (self.generation, self.size, self.checksums) = (generation, size, checksums)

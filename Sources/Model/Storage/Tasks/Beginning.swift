@@ -27,6 +27,10 @@ public struct Beginning: Codable, Equatable, Sendable {
     /// - Parameter clockLead: how far the clock of its server is ahead of this machine's.
     public func isBefore(_ object: ObjectMetadata, clockLead: Duration = .zero) -> Bool {
         if let lastGeneration, object.generation > lastGeneration { return true }
-        return object.timeCreated > time.advanced(by: clockLead)
+        return isBefore(storedAt: object.timeCreated, clockLead: clockLead)
+    }
+
+    public func isBefore(storedAt stored: Timestamp, clockLead: Duration) -> Bool {
+        stored > time.advanced(by: clockLead)
     }
 }

@@ -8,6 +8,8 @@ import Storage
     var isRecorded: Bool { get }
     /// The number of transferred bytes.
     var completed: Int64 { get }
+    /// Whether all bytes have arrived, so that only the disk delays the end.
+    var isFinishing: Bool { get }
     var didProgress: (@Loop () -> Void)? { get set }
     /// Starts the transfer, or resumes it with the tokens of the client that resumed the folder.
     func begin(_ tokens: (any TokenSource)?, replacesNewer: Bool)

@@ -20,7 +20,7 @@ import Storage
     private static let longestPath = 4095
     /// The number of new files for which one page of a list is cheaper than to look for each of them.
     private static let filesPerPage: Int64 = 20
-    /// The maximum number of directory entries, or of listed objects, in one read.
+    /// The maximum number of directory entries in one read.
     private static let page = 500
 
     /// The threads that compare paths with patterns.
@@ -54,6 +54,10 @@ import Storage
     private var recorded: [String] = []
     /// The number of begun items.
     private var active = 0
+    /// The number of transfers that have begun, without those that only wait for the disk.
+    private var transferring = 0
+    /// The items whose transfers are ready to begin.
+    private var ready = Queue<CheckedContinuation<Void, Never>>()
     private let progressed = Waiters()
     /// Whether a local directory at the path of a new file has something that is not deleted.
     private var keptDirectories: [String: Bool] = [:]
@@ -93,6 +97,10 @@ import Storage
     private func interrupt() {
         for cancel in cancels.values { cancel() }
         for transfer in inFlight.values { transfer.stop() }
+        while let item = ready.popFirst() {
+            transferring += 1
+            item.resume()
+        }
     }
 
     /// Ends the waits of transfers after failures. Returns false if no transfer waits.
@@ -238,22 +246,25 @@ import Storage
     ///   - filters: leaves out the objects that the request's patterns exclude.
     ///   - summaries: whether summaries of the objects suffice.
     ///   - most: the maximum number of pages.
+    ///   - isOptional: a failed request is not retried.
     /// - Returns: whether the last page was among them.
     @discardableResult
     func forEachPage(
         below folder: Reference, filters: Bool = true, summaries: Bool = false, most: Int64 = .max,
-        _ body: ([Listed]) async throws(StorageError) -> Void
+        isOptional: Bool = false, _ body: ([Listed]) async throws(StorageError) -> Void
     ) async throws(StorageError) -> Bool {
         var (token, left): (String?, Int64) = (nil, most)
         repeat {
             guard left > 0 else { return false }
             left -= 1
             var query = ListQuery(
-                folder, maxResults: Self.page, pageToken: token, isExact: true, wantsMetadata: true,
+                folder, maxResults: Listing.mostResults, pageToken: token, isExact: true, wantsMetadata: true,
                 isRecursive: true)
             query.takesSummaries = summaries
             let page = try await requesting { [transfers, query] caller async throws(StorageError) in
-                try await transfers.backend.list(query, for: caller)
+                var caller = caller
+                caller.isTriedOnce = isOptional
+                return try await transfers.backend.list(query, for: caller)
             }
             let objects =
                 (page.metadata ?? []).compactMap { listed($0, below: folder, page.clockLead) }
@@ -390,7 +401,7 @@ import Storage
         guard !isStopping, isNeeded || isNew && transfers.engine.looksBeforeUploads && !request.isDryRun else { return }
         do throws(StorageError) {
             let most = isNeeded ? .max : task.counts.total / Self.filesPerPage
-            hasListedTarget = try await noteTarget(summaries: isNew, most: most) && isNew
+            hasListedTarget = try await noteTarget(summaries: isNew, most: most, isOptional: !isNeeded) && isNew
         } catch {
             // Without the list each upload looks for its object.
             if isNeeded || isStopping { throw error }
@@ -398,10 +409,10 @@ import Storage
     }
 
     /// Notes which objects the target of uploads has, and plans deletions. Returns whether all objects are noted.
-    private func noteTarget(summaries: Bool, most: Int64) async throws(StorageError) -> Bool {
+    private func noteTarget(summaries: Bool, most: Int64, isOptional: Bool) async throws(StorageError) -> Bool {
         let longest = try await tree?.longestName()
         return try await forEachPage(
-            below: request.reference, summaries: summaries, most: most
+            below: request.reference, summaries: summaries, most: most, isOptional: isOptional
         ) { [self] page async throws(StorageError) in
             // An object whose name no file can have did not come from the directory.
             let objects = page.filter { object in
@@ -487,9 +498,24 @@ import Storage
     }
 
     private func planDeletions() async throws(StorageError) {
-        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
-            try await add(deletions(of: page))
+        try await forEachDeletion { [self] items async throws(StorageError) in try await add(items) }
+    }
+
+    /// Passes the deletions of all objects that the folder now has, page by page. Of objects that are no newer than the task
+    /// summaries suffice if they can be deleted together.
+    private func forEachDeletion(_ body: ([FolderItem]) async throws(StorageError) -> Void) async throws(StorageError) {
+        try await forEachPage(
+            below: request.reference, summaries: transfers.engine.deletionsTogether != nil
+        ) { [self] page async throws(StorageError) in
+            let newer = try await withMetadata(page.filter { !$0.object.isSummary || !isOld($0) })
+            try await body(deletions(of: page.filter { $0.object.isSummary && isOld($0) } + newer))
         }
+    }
+
+    /// Whether a list tells that an object is no newer than the task, or than the last request to list the folder again.
+    private func isOld(_ listed: Listed) -> Bool {
+        guard let stored = listed.object.stored else { return false }
+        return !(request.refreshed ?? began).isBefore(storedAt: stored, clockLead: listed.clockLead)
     }
 
     /// Plans what was added to the sources since they were planned, what was changed there, and what has failed.
@@ -513,9 +539,8 @@ import Storage
             try await plan.update(failed.map { $0.with(.pending) })
             last = number
         }
-        try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
+        try await forEachDeletion { [self] deletions async throws(StorageError) in
             var new: [FolderItem] = [], changed: [FolderItem] = []
-            let deletions = deletions(of: page)
             for (var item, before) in zip(deletions, try await plan.items(at: deletions.map(\.path))) {
                 guard let before else {
                     new.append(item)
@@ -555,7 +580,7 @@ import Storage
         if task.stage == .planning { await forgetPlan() } else { task.begin(task.stage, counts, []) }
         task.isUnplanned = true
         task.willRefresh()
-        let atOnce = min(Self.deletionsAtOnce, request.atOnce ?? .max)
+        let atOnce = deletionsAtOnce
         try await forEachPage(below: request.reference) { [self] page async throws(StorageError) in
             var items = deletions(of: page)
             task.count { counts in for item in items { counts.add(item) } }
@@ -653,7 +678,6 @@ import Storage
     private func forEach(
         _ action: FolderItem.Action, atOnce: Int, _ body: @escaping @Loop (FolderItem) async -> FolderItem?
     ) async throws(StorageError) {
-        let atOnce = min(atOnce, request.atOnce ?? .max)
         do throws(StorageError) {
             var last: Int64 = 0
             while !isEnded {
@@ -781,7 +805,9 @@ import Storage
     // MARK: - Transfers
 
     private func transferAll() async throws(StorageError) {
-        try await forEach(.transfer, atOnce: Self.window) { [self] item in
+        // While some transfers run, others are prepared, or wait for the disk.
+        let atOnce = min(Self.window, request.atOnce.map { $0.addingSaturated($0 + 2) } ?? .max)
+        try await forEach(.transfer, atOnce: atOnce) { [self] item in
             do throws(StorageError) {
                 if let end = try await endedBefore(item) { return end }
                 guard !request.isDryRun else { return nil }
@@ -915,13 +941,35 @@ import Storage
         // A stop during the creation of the transfer does not reach it.
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
-        transfer.didProgress = { [weak task] in task?.didProgress() }
+        await becomeTransferring()
+        var isTransferring = true
+        transfer.didProgress = { [self, unowned transfer] in
+            task.didProgress()
+            guard isTransferring, transfer.isFinishing else { return }
+            isTransferring = false
+            beginNext()
+        }
         transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
         waits += 1
         await transfer.rested()
         waits -= 1
+        transfer.didProgress = nil
+        if isTransferring { beginNext() }
         return try await ended(item, transfer, again: before != nil && !again)
+    }
+
+    /// Waits while as many transfers run as the request allows.
+    private func becomeTransferring() async {
+        guard transferring >= request.atOnce ?? .max, !isEnded else { return transferring += 1 }
+        waits += 1
+        await withCheckedContinuation { ready.append($0) }
+        waits -= 1
+    }
+
+    /// Begins the next transfer in place of one that no longer runs.
+    private func beginNext() {
+        if let next = ready.popFirst() { next.resume() } else { transferring -= 1 }
     }
 
     private func ended(
@@ -1025,13 +1073,56 @@ import Storage
 
     // MARK: - Deletions
 
+    private var deletionsAtOnce: Int { min(Self.deletionsAtOnce, request.atOnce ?? .max) }
+
     private func deleteAll() async throws(StorageError) {
-        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in await deleted(item) }
+        if request.kind == .delete, transfers.engine.deletionsTogether != nil { try await deleteTogether() }
+        try await forEach(.delete, atOnce: deletionsAtOnce) { [self] item in await deleted(item) }
+    }
+
+    /// Deletes planned objects with one request for each page of a list, which tells that they are still those of the plan.
+    /// What such a request does not delete gets its generation, and is deleted by itself.
+    private func deleteTogether() async throws(StorageError) {
+        try await forEachPage(
+            below: request.reference, filters: false, summaries: true
+        ) { [self] page async throws(StorageError) in
+            var planned: [(item: FolderItem, listed: Listed)] = []
+            for (listed, item) in zip(page, try await plan.items(at: page.map(\.path))) {
+                guard let item, item.state == .pending, let object = item.object, object.isSummary, isOld(listed),
+                    object.size == listed.object.size, object.checksums == listed.object.checksums
+                else { continue }
+                planned.append((item, listed))
+            }
+            guard !planned.isEmpty, !isEnded else { return }
+            let deleted = try await requesting { [transfers, planned] caller async throws(StorageError) in
+                await transfers.backend.delete(together: planned.map(\.listed.reference), for: caller)
+            }
+            for (item, _) in planned.filter({ deleted.contains($0.listed.reference) }) {
+                task.count { $0.deleted += 1 }
+                settle(item.with(.done))
+            }
+            let rest = try await withMetadata(planned.map(\.listed).filter { !deleted.contains($0.reference) })
+            for (listed, item) in zip(rest, try await plan.items(at: rest.map(\.path))) {
+                guard var item else { continue }
+                item.object = listed.object
+                settle(item)
+            }
+            while isWriting { await somethingEnds() }
+        }
+    }
+
+    /// The generation that a deletion removes. Throws for an object that a list has not shown as that of the plan.
+    private func generation(of item: FolderItem, _ object: Reference) async throws(StorageError) -> Int64? {
+        guard item.object?.isSummary == true else { return item.object?.generation }
+        _ = try await requesting { [transfers] caller async throws(StorageError) in
+            try await transfers.backend.metadata(of: object, for: caller)
+        }
+        throw .newerObject(at: object, isPlanned: true)
     }
 
     /// Deletes the files that prevent transfers.
     private func makeRoom() async throws(StorageError) {
-        try await forEach(.delete, atOnce: Self.deletionsAtOnce) { [self] item in
+        try await forEach(.delete, atOnce: deletionsAtOnce) { [self] item in
             do throws(StorageError) {
                 return try await makesRoom(item.path) ? await deleted(item) : nil
             } catch {
@@ -1118,9 +1209,9 @@ import Storage
             return
         }
         let object = try request.object(item.path)
-        let conditions = Preconditions(generation: item.object?.generation)
         let keepsNewer = !replacesNewer || task.isUnplanned && task.stage != .planning
         do throws(StorageError) {
+            let conditions = Preconditions(generation: try await generation(of: item, object))
             try await requesting { [transfers, began = request.refreshed ?? began] caller async throws(StorageError) in
                 if keepsNewer, try await transfers.backend.isNewer(object, than: began, for: caller) {
                     throw .newerObject(at: object)

@@ -45,6 +45,8 @@ enum ccurl_info {
     CCURL_REQUEST_SIZE = 0x20000c,
     CCURL_HTTP_CONNECTCODE = 0x200016,
     CCURL_OS_ERRNO = 0x200019,
+    /// The port of this end of the connection.
+    CCURL_LOCAL_PORT = 0x20002a,
     /// Bytes of the body.
     CCURL_SIZE_UPLOAD_T = 0x600007,
     /// Not 0 once the request has had a connection.
