@@ -66,6 +66,22 @@ import Transfers
         #expect(try contentsOf(scratch.path + "/file") == noise(size))
     }
 
+    @Test func `A file of a folder continues after the bytes of a part`() async throws {
+        try await place.backend.put(noise(2 << 20), at: "a")
+        var download = Download(
+            reference: try ref("a"), file: scratch.path + "/file", task: "task", caller: caller)
+        download.tree = scratch.path
+        let session = StoppableSession(place.backend.beginDownload(download))
+        let part = DownloadMachine.Step.fetchPart(to: 1 << 20, isDamaged: false)
+        guard case .received = await session.perform(part, StepContext(report: { _ in })) else {
+            return #expect(Bool(false))
+        }
+        let asked = try await requests { await session.fetch { _ in } }
+        guard case .completed = asked.value else { return #expect(Bool(false)) }
+        #expect(asked.kinds == [.getMetadata, .media])
+        #expect(try contentsOf(scratch.path + "/file") == noise(2 << 20))
+    }
+
     @Test func `A response without metadata is followed by a look`() async throws {
         let stored = try await place.backend.put([1, 2], at: "a")
         fixture.faults = [.init(.first(.media), .answer(200, body: "xx"))]
