@@ -805,7 +805,7 @@ import Storage
     // MARK: - Transfers
 
     private func transferAll() async throws(StorageError) {
-        // While some transfers run, others are prepared, or wait for the disk.
+        // While some transfers run, others wait for the disk, or for their turn.
         let atOnce = min(Self.window, request.atOnce.map { $0.addingSaturated($0 + 2) } ?? .max)
         try await forEach(.transfer, atOnce: atOnce) { [self] item in
             do throws(StorageError) {
@@ -933,21 +933,27 @@ import Storage
 
     /// Transfers the file of an item, and returns the settled item; nil if the transfer was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
-        guard !isEnded else { return nil }
-        try await checkSource(of: item)
-        let before = task.transfersBefore.removeValue(forKey: item.path)
-        let transfer: any FolderTransfer
-        if let before { transfer = before } else { transfer = try await begun(item) }
+        await becomeTransferring()
+        var isTransferring = true
+        let transfer: any FolderTransfer, isRestored: Bool
+        do throws(StorageError) {
+            guard let begun = try await beginning(item) else {
+                beginNext()
+                return nil
+            }
+            (transfer, isRestored) = begun
+        } catch {
+            beginNext()
+            throw error
+        }
         // A stop during the creation of the transfer does not reach it.
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
-        await becomeTransferring()
-        var isTransferring = true
         transfer.didProgress = { [self, unowned transfer] in
             task.didProgress()
-            guard isTransferring, transfer.isFinishing else { return }
-            isTransferring = false
-            beginNext()
+            guard isTransferring == transfer.isFinishing else { return }
+            isTransferring.toggle()
+            if isTransferring { transferring += 1 } else { beginNext() }
         }
         transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
@@ -956,7 +962,17 @@ import Storage
         waits -= 1
         transfer.didProgress = nil
         if isTransferring { beginNext() }
-        return try await ended(item, transfer, again: before != nil && !again)
+        return try await ended(item, transfer, again: isRestored && !again)
+    }
+
+    /// The transfer of an item, and whether an earlier process began it. Nil if the work ends.
+    private func beginning(
+        _ item: FolderItem
+    ) async throws(StorageError) -> (transfer: any FolderTransfer, isRestored: Bool)? {
+        guard !isEnded else { return nil }
+        try await checkSource(of: item)
+        if let before = task.transfersBefore.removeValue(forKey: item.path) { return (before, true) }
+        return (try await begun(item), false)
     }
 
     /// Waits while as many transfers run as the request allows.
@@ -967,9 +983,10 @@ import Storage
         waits -= 1
     }
 
-    /// Begins the next transfer in place of one that no longer runs.
+    /// Begins the next transfer in place of one that no longer runs, unless one that waited for the disk runs again.
     private func beginNext() {
-        if let next = ready.popFirst() { next.resume() } else { transferring -= 1 }
+        guard transferring <= request.atOnce ?? .max, let next = ready.popFirst() else { return transferring -= 1 }
+        next.resume()
     }
 
     private func ended(
