@@ -52,6 +52,9 @@ package final class ScriptedBackend: Backend {
     /// The uploads whose session has not been taken yet.
     package var uploadsBegun: [Upload] { begun.waiting.map(\.upload) }
 
+    /// The downloads whose session has not been taken yet.
+    package var downloadsBegun: [Download] { downloads.waiting.map(\.download) }
+
     /// The number of uploads whose session has not been taken yet, and has a step in flight.
     package var uploadsInFlight: Int { begun.waiting.count { $0.isInFlight } }
 

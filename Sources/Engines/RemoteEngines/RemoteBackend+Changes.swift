@@ -82,7 +82,12 @@ extension RemoteBackend {
     }
 
     /// A request that is refused, or has no understood answer, may have deleted some of the objects.
-    package func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference> {
+    package func delete(
+        together objects: [Reference], after writes: Int, for caller: Caller
+    ) async -> Set<Reference> {
+        let free = turns.beginAtOnce(objects, unlessWrittenAfter: writes)
+        defer { for object in free { object.turn.done() } }
+        let objects = free.map(\.reference)
         guard let first = objects.first, let request = dialect.delete(together: objects) else { return [] }
         do throws(StorageError) {
             let response = try await ask(request, for: caller, about: first)

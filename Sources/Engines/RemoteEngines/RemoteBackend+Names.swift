@@ -58,14 +58,16 @@ extension RemoteBackend {
     private func page(_ query: ListQuery, isGiven: Bool, _ caller: Caller) async throws(StorageError) -> Listing {
         let (request, reference, token) = (dialect.list(query), query.reference, query.pageToken)
         return try await retrying(caller) { () async throws(StorageError) in
+            let (asked, endedWrites) = (self.time.now(), self.turns.endedWrites)
             let response = try await self.ask(request, for: caller, about: reference)
             if response.status == 400 && isGiven { throw .strangeToken(reference, httpStatus: 400) }
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: self.dialect) }
             var page = try response.understood(about: reference) { response throws(GarbledAnswer) in
                 try self.dialect.listing(in: response, for: query)
             }
-            // The server tells its clock without fractions of seconds.
-            if query.wantsMetadata { page.clockLead = response.clockLead(at: self.time.now()) + .seconds(1) }
+            // The server tells its clock without fractions of seconds, at some time after the question.
+            if query.wantsMetadata { page.clockLead = response.clockLead(at: asked) + .seconds(1) }
+            page.endedWrites = endedWrites
             // Following the same token again would never end.
             if let token, page.pageToken?.hasSameBytes(as: token) == true {
                 throw .garbled("the page token that it was asked with", response, reference)

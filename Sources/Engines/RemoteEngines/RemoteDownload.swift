@@ -65,6 +65,7 @@ final class RemoteDownload: TransferSession {
         _ reports: DownloadProgressReporter
     ) async {
         guard !step.isAborted else { return }
+        defer { hasTried = true }
         queue.submit { partial in partial.keepsNewer = keepsNewer }
         let answer: DownloadAnswer
         do throws(StorageError) {
@@ -135,7 +136,6 @@ final class RemoteDownload: TransferSession {
     /// Whether the download has no bytes yet. Then also checks the destination, except for a file of a folder: its directory
     /// was just made, and it is checked when the response begins.
     private func isNew() async throws(StorageError) -> Bool {
-        defer { hasTried = true }
         if !hasTried, !download.isRestored, download.tree != nil { return true }
         return try await queue.run { partial throws(StorageError) in try partial.prepare() }
     }

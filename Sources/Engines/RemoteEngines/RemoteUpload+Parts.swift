@@ -395,25 +395,26 @@ struct PartsBookmark: Codable, Equatable {
 }
 
 extension RemoteBackend {
-    /// Cancels a session of parts in the background, unless it has the last part of an object of this size: Complete, which
-    /// follows that part, may have been sent.
+    /// Cancels a session of parts in the background, unless it has all parts of an object of this size: Complete, which
+    /// follows them, may have been sent.
     @Loop func cancel(_ session: RemoteSession, _ upload: Upload, unlessWhole size: Int64, _ dialect: any PartDialect) {
         background.run { [self] in
-            guard let isWhole = try? await hasLastPart(session, of: size, upload, dialect), !isWhole else { return }
+            guard let isWhole = try? await hasAllParts(session, of: size, upload, dialect), !isWhole else { return }
             cancel(session, upload)
         }
     }
 
-    private func hasLastPart(
+    /// The last part may be sent ahead of the answer to the one before it, and that one not before the server has all others.
+    private func hasAllParts(
         _ session: RemoteSession, of size: Int64, _ upload: Upload, _ dialect: any PartDialect
     ) async throws(StorageError) -> Bool {
-        let last = Int(clamping: session.partCount(of: size) - 1)
-        let request = dialect.parts(of: session, after: max(0, last))
+        let count = Int(clamping: session.partCount(of: size))
+        let request = dialect.parts(of: session, after: max(0, count - 2))
         let response = try await success(of: request, upload.reference, upload.caller.with(retryTime: .seconds(4)))
         let page = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
             try dialect.parts(in: response)
         }
-        return !page.parts.isEmpty
+        return page.parts.count >= max(1, min(2, count))
     }
 }
 

@@ -19,6 +19,29 @@ final class WriteTurns: Sendable {
     /// The writes that wait for a turn, by objects of which one is being written.
     private let waiting = Mutex<[Reference: [Waiter]]>([:])
     private let lastNumber = Atomic(0)
+    private let ended = Mutex(EndedWrites())
+
+    /// The number of writes that have ended.
+    var endedWrites: Int { ended.withLock { $0.count } }
+
+    /// The turns of those objects that are not being written, and were not written since a number of writes had ended.
+    func beginAtOnce(
+        _ references: [Reference], unlessWrittenAfter writes: Int
+    ) -> [(reference: Reference, turn: WriteTurn)] {
+        let free = waiting.withLock { waiting in
+            references.filter { reference in
+                guard waiting[reference] == nil else { return false }
+                waiting[reference] = []
+                return true
+            }
+        }
+        let turns = free.map { reference in
+            (reference: reference, turn: WriteTurn { [self] in passOn(reference) })
+        }
+        // A turn that is left out ends with its last reference. A write that has ended was noted before its turn was free.
+        guard let written = ended.withLock({ $0.objects(after: writes) }) else { return [] }
+        return turns.filter { !written.contains($0.reference) }
+    }
 
     /// Waits until the earlier writes to an object have ended. Throws if the write is cancelled meanwhile, or once the limit
     /// has passed.
@@ -65,6 +88,11 @@ final class WriteTurns: Sendable {
     }
 
     private func end(_ reference: Reference) {
+        ended.withLock { $0.note(reference) }
+        passOn(reference)
+    }
+
+    private func passOn(_ reference: Reference) {
         let next = waiting.withLock { waiting -> Waiter? in
             guard waiting[reference]?.isEmpty == false else {
                 waiting[reference] = nil
@@ -73,6 +101,26 @@ final class WriteTurns: Sendable {
             return waiting[reference]?.removeFirst()
         }
         next?.end.resume(returning: .begun)
+    }
+}
+
+/// The objects of the latest writes that have ended.
+private struct EndedWrites {
+    private static let most = 4096
+
+    private(set) var count = 0
+    /// The object of write `n` is at `n % most`.
+    private var latest: [Reference] = []
+
+    mutating func note(_ reference: Reference) {
+        if latest.count < Self.most { latest.append(reference) } else { latest[count % Self.most] = reference }
+        count += 1
+    }
+
+    /// The objects of the writes after the first ones; nil if they are too many.
+    func objects(after writes: Int) -> Set<Reference>? {
+        guard count - writes <= Self.most else { return nil }
+        return Set((writes..<max(writes, count)).map { latest[$0 % Self.most] })
     }
 }
 

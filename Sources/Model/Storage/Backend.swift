@@ -66,7 +66,10 @@ public protocol Backend: Sendable {
     func delete(_ reference: Reference, if conditions: Preconditions, for caller: Caller) async throws(StorageError)
     /// Deletes up to `deletionsTogether` objects of one bucket with one request, without retries. Returns those that the
     /// server has deleted. Each of the others needs a deletion of its own, which tells why.
-    func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference>
+    ///
+    /// - Parameter writes: the number of ended writes before the list that has shown the objects (`Listing.endedWrites`).
+    ///   Objects that this service has written since are left out.
+    func delete(together objects: [Reference], after writes: Int, for caller: Caller) async -> Set<Reference>
     /// Leaves out names that cannot be references.
     /// Throws `invalidArgument` for a page token that this engine has not given.
     func list(_ query: ListQuery, for caller: Caller) async throws(StorageError) -> Listing
@@ -121,7 +124,9 @@ public protocol Backend: Sendable {
 
 extension Backend {
     public func preconditionChecks(in bucket: String) -> PreconditionChecks { PreconditionChecks(all: .atomic) }
-    public func delete(together objects: [Reference], for caller: Caller) async -> Set<Reference> { [] }
+    public func delete(together objects: [Reference], after writes: Int, for caller: Caller) async -> Set<Reference> {
+        []
+    }
     public func lastGeneration() async throws(StorageError) -> Int64? { nil }
     public func mayBeDamaged(_ object: FolderObject) -> Bool { false }
     public func isNewer(

@@ -70,6 +70,8 @@ public struct Listing: Equatable, Sendable {
     /// How far the clock of the server that keeps the times of the objects is ahead of this machine's, at the most: an object
     /// that was stored before a moment does not look newer.
     public var clockLead = Duration.zero
+    /// The number of writes of this service that had ended before the list was asked for, for `delete(together:after:for:)`.
+    public var endedWrites = 0
 
     public init(prefixes: [Reference] = [], items: [Reference] = [], pageToken: String? = nil) {
         (self.prefixes, self.items, self.pageToken) = (prefixes, items, pageToken)

@@ -4,8 +4,8 @@ import Storage
 /// Bounds how many tasks run at the same time. The others wait in a queue.
 @Loop final class ConcurrencyLimiter {
     var limit: Int { didSet { admit() } }
-    /// The maximum number of tasks that finish beside those that run.
-    var mostFinishing = 0
+    /// The maximum number of tasks that run or finish. At most `limit` of them finish, and none if it is zero.
+    var most = 0
     private var running: Set<String> = []
     private var finishing: Set<String> = []
     /// The amount of running work that is no task.
@@ -42,12 +42,20 @@ import Storage
 
     /// Lets the next task run while a running one only waits for the disk.
     func finish(_ task: any LimiterWaiter) {
-        guard finishing.count < min(limit, mostFinishing), running.remove(task.id) != nil else { return }
+        guard finishing.count < min(limit, most - limit), running.remove(task.id) != nil else { return }
         finishing.insert(task.id)
         admit()
     }
 
-    private var hasRoom: Bool { running.count + entered < limit }
+    /// A finishing task transfers again, even if the limit is reached.
+    func run(_ task: any LimiterWaiter) {
+        if finishing.remove(task.id) != nil { running.insert(task.id) }
+    }
+
+    private var hasRoom: Bool {
+        let count = running.count + entered
+        return count < limit && (finishing.isEmpty || count + finishing.count < most)
+    }
 
     /// Ends the turn of a running task, or removes a waiting task from the queue.
     func release(_ task: any LimiterWaiter) {

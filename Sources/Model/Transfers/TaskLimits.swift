@@ -23,12 +23,12 @@ import Storage
         downloads = ConcurrencyLimiter(limit: engine.downloadsAtOnce, released: released)
         fromClients = ConcurrencyLimiter(limit: .max, released: released)
         folders = ConcurrencyLimiter(limit: min(16, limits.tasksWithFiles), released: released)
+        downloads.most = limits.transfersWithFiles
         adapt()
     }
 
     private func adapt() {
         (large.limit, downloads.limit) = (uploadsAtOnce, downloadsAtOnce)
-        downloads.mostFinishing = limits.transfersWithFiles - downloadsAtOnce
     }
 
     private var uploadsAtOnce: Int { min(atOnce.uploads ?? engine.uploadsAtOnce, limits.transfersWithFiles) }

@@ -7,6 +7,7 @@ extension TransferTask {
         events.append(event)
         guard events.count == 1 else { return }
         while let event = events.first {
+            if case .reported(let progress, _) = event { known.reported = progress }
             let before = machine.taskState
             let effects = machine.handle(event)
             control.note(before, machine.taskState)
@@ -32,18 +33,19 @@ extension TransferTask {
     }
 
     private func countBytes() {
-        let bytes = machine.progress.completedUnitCount
-        guard bytes > known.counted else { return }
-        list?.metrics.add(bytes - known.counted)
-        known.counted = bytes
-        if isFinishing { limiter.finish(self) }
+        let bytes = machine.progress.completedUnitCount, isFinishing = isFinishing
+        guard bytes > known.counted || isFinishing != known.isFinishing else { return }
+        list?.metrics.add(max(0, bytes - known.counted))
+        known.counted = max(bytes, known.counted)
+        if isFinishing { limiter.finish(self) } else if known.isFinishing { limiter.run(self) }
+        known.isFinishing = isFinishing
         didProgress?()
     }
 
     /// Whether all bytes of a download have arrived, so that only the disk delays its end.
     var isFinishing: Bool {
         guard Strategy.kind == .download, case .working = machine.state else { return false }
-        return machine.progress.completedUnitCount == machine.progress.totalUnitCount
+        return known.reported.map { $0.completedUnitCount == $0.totalUnitCount } ?? false
     }
 
     /// Discards the session of a task without a record, which ends with the process.
@@ -70,6 +72,7 @@ extension TransferTask {
 
     private func perform(_ step: Strategy.Step) {
         guard let session else { return }
+        known.reported = nil
         let elapsed = context.time.clock.stopwatch()
         let reports = ProgressRelay { [weak self] in self?.post(.reported($0, took: elapsed())) }
         let flags = StepFlags(replacesNewer: control.replacesNewer)
@@ -157,6 +160,10 @@ extension TransferTask {
         var counted: Int64
         var completed: Int64
         var isWaiting: Bool
+        /// The latest report of the step in flight, which may have fewer bytes than an earlier one.
+        var reported: Progress?
+        /// Whether only the disk delays the end, as the limiter knows.
+        var isFinishing = false
 
         init(_ machine: Machine) {
             completed = machine.progress.completedUnitCount
@@ -168,11 +175,10 @@ extension TransferTask {
     /// Records the state if it has changed enough.
     private func persistProgress() {
         guard let recordWriter, let session, !machine.taskState.isFinished else { return }
-        var now = Known(machine)
+        let now = Known(machine)
         guard now.completed - known.completed >= Strategy.persistInterval || now.isWaiting != known.isWaiting
         else { return }
-        now.counted = known.counted
-        known = now
+        (known.completed, known.isWaiting) = (now.completed, now.isWaiting)
         if recordWriter.isKept || now.isWaiting { recordWriter.keep(machine.progress, session.bookmark) }
     }
 

@@ -15,13 +15,20 @@ struct ConnectionSockets {
 
     /// Acknowledges at once what a connection has received. Has no effect on a socket that was closed meanwhile.
     mutating func acknowledge(atPort port: Int) {
-        if byPort[port] == nil {
+        if let socket = socket(atPort: port) { Socket.acknowledge(socket) }
+    }
+
+    /// The open socket with a port of this end.
+    mutating func socket(atPort port: Int) -> Int32? {
+        // A socket that was closed shadows no other one that now has its port.
+        if byPort[port].map({ Socket.port(of: $0) != port }) ?? true {
+            byPort[port] = nil
             for socket in unbound {
                 guard let port = Socket.port(of: socket), port > 0 else { continue }
                 byPort[port] = socket
                 unbound.remove(socket)
             }
         }
-        if let socket = byPort[port] { Socket.acknowledge(socket) }
+        return byPort[port]
     }
 }

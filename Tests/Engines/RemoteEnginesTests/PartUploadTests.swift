@@ -184,6 +184,30 @@ import Testing
         #expect(try await place.data("a") == Self.bytes)
     }
 
+    @Test(arguments: [[3], [1, 3], [2, 3], [1, 2, 3]])
+    func `An upload of an earlier process is cancelled unless the server has its last two parts`(
+        sent: [Int]
+    ) async throws {
+        let place = try place()
+        var upload = try recorded()
+        let first = try #require(place.backend.beginUpload(upload) as? RemoteUpload)
+        guard case .opened(let granularity, _) = await first.perform(.open) else { return #expect(Bool(false)) }
+        let dialect = try #require(place.backend.dialect as? S3Dialect)
+        for number in sent {
+            let bytes = Array(Self.bytes.dropFirst((number - 1) * Int(granularity)).prefix(Int(granularity)))
+            let part = dialect.send(
+                part: number, to: try #require(await first.session), .bytes(bytes), md5: Checksum(of: bytes).md5)
+            let answer = try await place.backend.ask(part, for: upload.caller, about: upload.reference)
+            #expect(answer.status == 200)
+        }
+        upload.bookmark = await first.bookmark()
+        upload.isRestored = true
+        place.backend.beginUpload(upload).discard()
+        try await eventually { place.fixture.requests.contains { $0.kind == .query } }
+        await place.backend.settle()
+        #expect(cancellations(at: place) == (sent.contains(2) ? 0 : 1))
+    }
+
     @Test func `A settled cancellation knows the object by its mark`() async throws {
         let place = try place([.init(.first(.finalize), .resetAfterHandling)])
         let session = place.backend.stoppable(try upload())

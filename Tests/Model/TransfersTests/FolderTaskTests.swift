@@ -364,6 +364,37 @@ import Testing
         #expect(await ended(task).counts.completed == 2)
     }
 
+    @Test func `A download whose bytes are fetched again counts as running again`() async throws {
+        for name in ["m/a", "m/b", "m/c"] { objects[name] = 20 }
+        let backend = ScriptedBackend(
+            uploadsAtOnce: 4, page: { [objects] _, _, _, _ throws(StorageError) in try objects.listing })
+        let stage = TransfersFixture(backend, folders: InMemoryFolderStore())
+        var request = FolderRequest(.write, try Reference(bucket: "b", path: "m"), directory: "/local")
+        request.atOnce = 1
+        let task = try await stage.transfers.folder(request)
+        task.start()
+        let all = Progress(completedUnitCount: 20, totalUnitCount: 20)
+        let first = try await backend.nextDownload()
+        let report = try await first.nextTry()
+        // The next item is not prepared before its turn.
+        #expect(backend.tree.made == ["a"])
+        report(all)
+        let second = try await backend.nextDownload()
+        let next = try await second.nextTry()
+        report(Progress(completedUnitCount: 0, totalUnitCount: 20))
+        next(all)
+        second.answer(.completed(.stored(second.download.reference, size: 20)))
+        try await eventually { task.snapshot().counts.completed == 1 }
+        #expect(backend.downloadsBegun.isEmpty && backend.tree.made == ["a", "b"])
+        report(all)
+        let third = try await backend.nextDownload()
+        _ = try await third.nextTry()
+        for download in [first, third] {
+            download.answer(.completed(.stored(download.download.reference, size: 20)))
+        }
+        #expect(await ended(task).counts.completed == 3)
+    }
+
     @Test func `With keepsExisting a file that an earlier process has downloaded counts as completed`() async throws {
         objects["m/a"] = 20
         let stage = TransfersFixture(stage.backend, InMemoryTaskStore(), folders: InMemoryFolderStore())

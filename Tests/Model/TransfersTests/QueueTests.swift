@@ -47,6 +47,45 @@ import Testing
         #expect(try await all[4].session.nextStep() == .open)
     }
 
+    private final class Waiter: LimiterWaiter {
+        let id: String
+        var isAdmitted = false
+
+        init(_ number: Int) { id = "\(number)" }
+
+        func admit() { isAdmitted = true }
+    }
+
+    private func waiters(_ count: Int, at limiter: ConcurrencyLimiter) -> [Waiter] {
+        let waiters = (0..<count).map(Waiter.init)
+        for waiter in waiters { limiter.acquire(waiter) }
+        return waiters
+    }
+
+    @Test func `A larger limit admits no task beyond those that may have files`() {
+        let limiter = ConcurrencyLimiter(limit: 2, released: {})
+        limiter.most = 4
+        let all = waiters(5, at: limiter)
+        for waiter in all[...1] { limiter.finish(waiter) }
+        #expect(all.map(\.isAdmitted) == [true, true, true, true, false])
+        limiter.limit = 4
+        #expect(!all[4].isAdmitted)
+        limiter.release(all[0])
+        #expect(all[4].isAdmitted)
+    }
+
+    @Test func `A finishing task that transfers again counts as running`() {
+        let limiter = ConcurrencyLimiter(limit: 1, released: {})
+        limiter.most = 4
+        let all = waiters(3, at: limiter)
+        limiter.finish(all[0])
+        limiter.run(all[0])
+        limiter.release(all[1])
+        #expect(all.map(\.isAdmitted) == [true, true, false])
+        limiter.release(all[0])
+        #expect(all[2].isAdmitted)
+    }
+
     @Test func `Small uploads do not wait behind large ones`() async throws {
         let large = try await uploads(3)
         let small = try await uploads(10, of: 1)

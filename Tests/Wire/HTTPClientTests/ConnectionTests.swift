@@ -1,9 +1,10 @@
 import Platform
 import Glibc
-import HTTPClient
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import HTTPClient
 
 @Suite(.watchdog(minutes: 10)) struct ConnectionTests {
     let client = HTTPClient(.none)
@@ -75,6 +76,31 @@ import Testing
         for _ in 1...50 { _ = try await client.perform(HTTPRequest("GET", server.url)) }
         // The system's own delay is 40 ms or more.
         #expect(server.connections == 1 && fastest.withLock { $0 } < .milliseconds(40))
+    }
+
+    @Test func `A closed socket does not stand for another one that has its port`() throws {
+        func bound(to port: UInt16) -> Int32 {
+            let number = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            (address.sin_port, address.sin_addr.s_addr) = (port.bigEndian, UInt32(0x7f00_0001).bigEndian)
+            let bound = withUnsafeBytes(of: &address) {
+                bind(number, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), socklen_t($0.count))
+            }
+            #expect(bound == 0)
+            return number
+        }
+        var sockets = ConnectionSockets()
+        let closed = bound(to: 0), port = try #require(Socket.port(of: closed))
+        sockets.add(closed)
+        #expect(sockets.socket(atPort: port) == closed)
+        // A file gets the number of the closed socket.
+        let file = open("/dev/null", O_RDONLY)
+        dup2(file, closed)
+        let new = bound(to: UInt16(port))
+        defer { for number in [file, closed, new] { close(number) } }
+        sockets.add(new)
+        #expect(sockets.socket(atPort: port) == new)
     }
 
     @Test(arguments: [100, 3 << 20])

@@ -10,9 +10,12 @@ extension S3Dialect {
         "\(self.bucket(bucket))\(endpoint.hasVirtualHosts ? "/" : "")?\(query)"
     }
 
-    /// Leaves out names that XML cannot have.
+    /// Leaves out names that XML cannot have, and those with outer white space, which some servers trim.
     func delete(together objects: [Reference]) -> RemoteRequest? {
-        let names = objects.map(\.object).filter { $0.unicodeScalars.allSatisfy(XMLElement.isAllowed) }
+        let names = objects.map(\.object).filter { name in
+            name.unicodeScalars.allSatisfy(XMLElement.isAllowed)
+                && ![name.first, name.last].contains { $0?.isWhitespace == true }
+        }
         let body = XMLElement("Delete", names.map { XMLElement("Object", ["Key": $0]) }).document()
         return RemoteRequest(
             method: "POST", target: target(objects.first?.bucket ?? "", "delete"),
@@ -85,7 +88,8 @@ extension S3Dialect {
         }
         let md5 = item["ETag"].flatMap { [UInt8](hexadecimal: $0.entityTag) }.flatMap { $0.count == 16 ? $0 : nil }
         var object = FolderObject(generation: nil, size: size, checksums: Checksums(md5: md5))
-        object.stored = item["LastModified"].flatMap { Timestamp(rfc3339: $0) }
+        // The tag of an upload in parts proves no bytes, and its time may be that of its beginning.
+        if md5 != nil { object.stored = item["LastModified"].flatMap { Timestamp(rfc3339: $0) } }
         return object
     }
 

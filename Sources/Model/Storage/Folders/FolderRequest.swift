@@ -154,7 +154,7 @@ public struct FolderObject: Equatable, Sendable {
     public var generation: Int64?
     public var size: Int64
     public var checksums: Checksums
-    /// When the object was stored, by its server's clock. Nil unless a list has told it.
+    /// When the object was stored, by its server's clock. Nil unless the metadata or a list has told it.
     public var stored: Timestamp?
 
     public init(generation: Int64?, size: Int64, checksums: Checksums) {
@@ -163,6 +163,7 @@ public struct FolderObject: Equatable, Sendable {
 
     public init(_ metadata: ObjectMetadata) {
         self.init(generation: metadata.generation, size: metadata.size, checksums: metadata.checksums)
+        stored = metadata.timeCreated
     }
 
     public var isSummary: Bool { generation == nil }

@@ -232,6 +232,8 @@ import Storage
         let isNewer: Bool
         /// How far the clock of the object's server is ahead of this machine's, at the most.
         let clockLead: Duration
+        /// The number of ended writes before the list (`Listing.endedWrites`).
+        let endedWrites: Int
     }
 
     /// The moment after which others have stored what the plan then does not replace or remove: that of the last request to
@@ -267,27 +269,30 @@ import Storage
                 return try await transfers.backend.list(query, for: caller)
             }
             let objects =
-                (page.metadata ?? []).compactMap { listed($0, below: folder, page.clockLead) }
+                (page.metadata ?? []).compactMap { listed($0, below: folder, page.clockLead, page.endedWrites) }
                 + zip(page.items, page.summaries ?? []).compactMap { reference, object in
                     reference.path(below: folder).map {
                         Listed(
-                            path: $0, reference: reference, object: object, isNewer: false, clockLead: page.clockLead)
+                            path: $0, reference: reference, object: object, isNewer: false,
+                            clockLead: page.clockLead, endedWrites: page.endedWrites)
                     }
                 }
             let taken = filters ? await filtered(objects) { $0.takes($1.path) } : objects
             guard !isStopping else { return false }
             try await body(taken)
             token = page.pageToken
-        } while token != nil && !isStopping
+        } while token != nil && !isEnded
         return token == nil
     }
 
-    private func listed(_ metadata: ObjectMetadata, below folder: Reference, _ clockLead: Duration) -> Listed? {
+    private func listed(
+        _ metadata: ObjectMetadata, below folder: Reference, _ clockLead: Duration, _ endedWrites: Int
+    ) -> Listed? {
         metadata.reference.path(below: folder).map { path in
             let isNewer = plannedMoment?.isBefore(metadata, clockLead: clockLead) == true
             return Listed(
                 path: path, reference: metadata.reference, object: FolderObject(metadata), isNewer: isNewer,
-                clockLead: clockLead)
+                clockLead: clockLead, endedWrites: endedWrites)
         }
     }
 
@@ -295,11 +300,13 @@ import Storage
     private func withMetadata(_ objects: [Listed]) async throws(StorageError) -> [Listed] {
         guard objects.contains(where: \.object.isSummary) else { return objects }
         var known: [Listed] = []
-        for start in stride(from: 0, to: objects.count, by: Self.deletionsAtOnce) where !isStopping {
+        for start in stride(from: 0, to: objects.count, by: Self.deletionsAtOnce) where !isEnded {
             let group = objects[start..<min(start + Self.deletionsAtOnce, objects.count)]
             for (object, found) in zip(group, await described(group.map(\.reference))) {
                 do throws(StorageError) {
-                    known += [listed(try found.get(), below: request.reference, object.clockLead)].compactMap(\.self)
+                    let metadata = try found.get()
+                    known += [listed(metadata, below: request.reference, object.clockLead, object.endedWrites)]
+                        .compactMap(\.self)
                 } catch  where error.isAboutNothing {
                     // Another client has deleted the object.
                 }
@@ -805,7 +812,7 @@ import Storage
     // MARK: - Transfers
 
     private func transferAll() async throws(StorageError) {
-        // While some transfers run, others are prepared, or wait for the disk.
+        // While some transfers run, others wait for the disk, or for their turn.
         let atOnce = min(Self.window, request.atOnce.map { $0.addingSaturated($0 + 2) } ?? .max)
         try await forEach(.transfer, atOnce: atOnce) { [self] item in
             do throws(StorageError) {
@@ -933,21 +940,27 @@ import Storage
 
     /// Transfers the file of an item, and returns the settled item; nil if the transfer was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
-        guard !isEnded else { return nil }
-        try await checkSource(of: item)
-        let before = task.transfersBefore.removeValue(forKey: item.path)
-        let transfer: any FolderTransfer
-        if let before { transfer = before } else { transfer = try await begun(item) }
+        await becomeTransferring()
+        var isTransferring = true
+        let transfer: any FolderTransfer, isRestored: Bool
+        do throws(StorageError) {
+            guard let begun = try await beginning(item) else {
+                beginNext()
+                return nil
+            }
+            (transfer, isRestored) = begun
+        } catch {
+            beginNext()
+            throw error
+        }
         // A stop during the creation of the transfer does not reach it.
         inFlight[item.number] = transfer
         defer { inFlight[item.number] = nil }
-        await becomeTransferring()
-        var isTransferring = true
         transfer.didProgress = { [self, unowned transfer] in
             task.didProgress()
-            guard isTransferring, transfer.isFinishing else { return }
-            isTransferring = false
-            beginNext()
+            guard isTransferring == transfer.isFinishing else { return }
+            isTransferring.toggle()
+            if isTransferring { transferring += 1 } else { beginNext() }
         }
         transfer.begin(tokens, replacesNewer: replacesNewer)
         if isEnded { transfer.stop() }
@@ -956,7 +969,17 @@ import Storage
         waits -= 1
         transfer.didProgress = nil
         if isTransferring { beginNext() }
-        return try await ended(item, transfer, again: before != nil && !again)
+        return try await ended(item, transfer, again: isRestored && !again)
+    }
+
+    /// The transfer of an item, and whether an earlier process began it. Nil if the work ends.
+    private func beginning(
+        _ item: FolderItem
+    ) async throws(StorageError) -> (transfer: any FolderTransfer, isRestored: Bool)? {
+        guard !isEnded else { return nil }
+        try await checkSource(of: item)
+        if let before = task.transfersBefore.removeValue(forKey: item.path) { return (before, true) }
+        return (try await begun(item), false)
     }
 
     /// Waits while as many transfers run as the request allows.
@@ -967,9 +990,10 @@ import Storage
         waits -= 1
     }
 
-    /// Begins the next transfer in place of one that no longer runs.
+    /// Begins the next transfer in place of one that no longer runs, unless one that waited for the disk runs again.
     private func beginNext() {
-        if let next = ready.popFirst() { next.resume() } else { transferring -= 1 }
+        guard transferring <= request.atOnce ?? .max, let next = ready.popFirst() else { return transferring -= 1 }
+        next.resume()
     }
 
     private func ended(
@@ -1081,21 +1105,24 @@ import Storage
     }
 
     /// Deletes planned objects with one request for each page of a list, which tells that they are still those of the plan.
-    /// What such a request does not delete gets its generation, and is deleted by itself.
+    /// What such a request does not delete gets its generation if it still is that of the plan, and is deleted by itself.
     private func deleteTogether() async throws(StorageError) {
+        guard try await hasSummaries() else { return }
         try await forEachPage(
             below: request.reference, filters: false, summaries: true
         ) { [self] page async throws(StorageError) in
             var planned: [(item: FolderItem, listed: Listed)] = []
             for (listed, item) in zip(page, try await plan.items(at: page.map(\.path))) {
-                guard let item, item.state == .pending, let object = item.object, object.isSummary, isOld(listed),
-                    object.size == listed.object.size, object.checksums == listed.object.checksums
+                guard let item, item.state == .pending, let object = item.object, object.isSummary,
+                    object.hasSameBytes(as: listed.object)
                 else { continue }
                 planned.append((item, listed))
             }
             guard !planned.isEmpty, !isEnded else { return }
-            let deleted = try await requesting { [transfers, planned] caller async throws(StorageError) in
-                await transfers.backend.delete(together: planned.map(\.listed.reference), for: caller)
+            let old = planned.map(\.listed).filter(isOld)
+            let deleted = try await requesting { [transfers] caller async throws(StorageError) in
+                await transfers.backend.delete(
+                    together: old.map(\.reference), after: old.first?.endedWrites ?? 0, for: caller)
             }
             for (item, _) in planned.filter({ deleted.contains($0.listed.reference) }) {
                 task.count { $0.deleted += 1 }
@@ -1103,12 +1130,24 @@ import Storage
             }
             let rest = try await withMetadata(planned.map(\.listed).filter { !deleted.contains($0.reference) })
             for (listed, item) in zip(rest, try await plan.items(at: rest.map(\.path))) {
-                guard var item else { continue }
+                guard var item, isOld(listed), item.object?.hasSameBytes(as: listed.object) == true else { continue }
                 item.object = listed.object
                 settle(item)
             }
             while isWriting { await somethingEnds() }
         }
+    }
+
+    /// Whether the plan has deletions of objects whose generations are unknown.
+    private func hasSummaries() async throws(StorageError) -> Bool {
+        var last: Int64 = 0
+        while !isEnded {
+            let items = try await plan.pending(.delete, after: last, most: Self.batch)
+            guard let end = items.last else { return false }
+            if items.contains(where: { $0.object?.isSummary == true }) { return true }
+            last = end.number
+        }
+        return false
     }
 
     /// The generation that a deletion removes. Throws for an object that a list has not shown as that of the plan.
