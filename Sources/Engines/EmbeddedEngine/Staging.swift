@@ -145,7 +145,7 @@ final class Staging {
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
             progress.md5.update(block, count: bytes.count, of: blocks)
             offset += Int64(bytes.count)
-            writeback.wrote(target, upTo: offset)
+            try flushing { () throws(SystemError) in try writeback.wrote(target, upTo: offset) }
         }
     }
 

@@ -41,6 +41,13 @@ import Testing
         #expect(rename(path + "x", path) == 0)
     }
 
+    private func failWriteback() throws {
+        // A device without a disk takes all bytes.
+        try redirect(descriptorsOf: path, to: "/dev/null")
+        #expect(throws: StorageError.self) { try staging.copy(0..<Int64(bytes.count), of: source) { true } }
+        staging.park()
+    }
+
     private func expectWrittenAgain(_ again: Staging?) throws {
         let again = try #require(again)
         #expect(try again.offset == Int64(2 * granule) && takenBlocks(of: path) > 0)
@@ -49,8 +56,9 @@ import Testing
         #expect(try contentsOf(path) == bytes)
     }
 
-    @Test func `After a failed sync an upload continues with bytes that it has written again`() throws {
-        try failSync()
+    @Test(arguments: [true, false])
+    func `After a failed sync an upload continues with bytes that it has written again`(isEarly: Bool) throws {
+        if isEarly { try failWriteback() } else { try failSync() }
         try lose(bytesOf: path, 2 * granule)
         try expectWrittenAgain(Staging(staging, backTo: kept, hashing: place.backend.hashing))
     }
