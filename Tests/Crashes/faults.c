@@ -267,6 +267,9 @@ int fallocate(int fd, int how, off_t offset, off_t length) {
 }
 int fsync(int fd) { WHOLE(int, SYNC, "fsync", fd, NULL, , fd, 0, 0, syscall(SYS_fsync, fd)); }
 int fdatasync(int fd) { WHOLE(int, SYNC, "fdatasync", fd, NULL, , fd, 0, 0, syscall(SYS_fdatasync, fd)); }
+int sync_file_range(int fd, off64_t offset, off64_t length, unsigned how) {
+    WHOLE(int, SYNC, "sync_file_range", fd, NULL, , fd, offset, length, syscall(SYS_sync_file_range, fd, offset, length, how));
+}
 int fchmod(int fd, mode_t mode) { WHOLE(int, CHANGE, "fchmod", fd, NULL, , fd, 0, 0, syscall(SYS_fchmod, fd, mode)); }
 
 #define SECOND(directory, path) resolve(directory, path, call.path2)

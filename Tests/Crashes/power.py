@@ -77,7 +77,7 @@ class Disk:
         if path.endswith(TRACELESS):
             return
         if result < 0:
-            if name in ("fsync", "fdatasync") and self.names.get(path) is not DIRECTORY:
+            if name in ("fsync", "fdatasync", "sync_file_range") and self.names.get(path) is not DIRECTORY:
                 self.inode(inode).fail()
             return
         if name in ("open-new", "open-empty") and path not in self.names:

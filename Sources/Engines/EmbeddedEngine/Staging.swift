@@ -12,9 +12,6 @@ struct UploadCheckpoint: Codable, Equatable {
     var offset: Int64
     var crc32c: UInt32
     var md5: [UInt8]
-    /// A sync of the file has failed since: the disk may lack some of the bytes, although the system counts them as
-    /// written. Nil otherwise.
-    var isDoubtful: Bool?
 }
 
 /// The newest checkpoint of a staging file, for other threads.
@@ -36,9 +33,6 @@ final class StagingProgress: Sendable {
             checkpoint.withLock { $0 = UploadCheckpoint(file: file, offset: offset, crc32c: crc32c, md5: state) }
         }
     }
-
-    /// Marks the checkpoint after a failed sync.
-    func doubt() { md5.state { [self] _ in checkpoint.withLock { $0?.isDoubtful = true } } }
 
     /// The last saved checkpoint, without blocking a thread. Nil before the first chunk has ended.
     func lastCheckpoint() async -> UploadCheckpoint? {
@@ -65,6 +59,8 @@ final class Staging {
     let progress: StagingProgress
     private var checksum: Checksum
     private var writeback = Writeback()
+    /// A sync of the file has failed: the disk may lack some of its bytes, although the system counts them as written.
+    private var isDoubtful = false
     private var target: OpenFile?
     private var input: SourceFile?
     private let blocks: HashBufferPool
@@ -83,26 +79,26 @@ final class Staging {
         self.blocks = HashBufferPool(blocks)
     }
 
-    /// Continues the file of an earlier process. Nil if its bytes do not match the checkpoint, or if `mayGoOn` returns
-    /// false.
+    /// Continues the file of an earlier process, whose last sync may have failed. Nil if its bytes do not match the
+    /// checkpoint, or if `mayGoOn` returns false.
     init?(
         _ checkpoint: UploadCheckpoint, in files: ObjectFiles, _ source: UploadSource,
         from allowed: AllowedDirectories?, hashing: MD5Threads, blocks: BlockCache, while mayGoOn: () -> Bool
     ) throws(StorageError) {
         guard let checksum = Checksum(md5State: checkpoint.md5, crc32c: checkpoint.crc32c, after: checkpoint.offset),
             let target = try files.existing(checkpoint.file),
-            try checkpoint.isMet(by: target, files.path(of: checkpoint.file), while: mayGoOn)
+            try checkpoint.rewrite(target, files.path(of: checkpoint.file), while: mayGoOn)
         else { return nil }
         file = checkpoint.file
         offset = checkpoint.offset
         isRestored = true
         (self.files, self.source, self.allowed, self.checksum) = (files, source, allowed, checksum)
-        progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint.sure)
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: checksum), checkpoint)
         self.blocks = HashBufferPool(blocks)
     }
 
     /// Continues a file of this process at its last checkpoint. The bytes behind it are removed, as the client may send
-    /// others. Nil if the file is missing, or has lost bytes of a doubtful checkpoint.
+    /// others. Nil if the file is missing, or has lost bytes since a failed sync.
     ///
     /// - Parameter checkpoint: the last checkpoint of the file; nil to begin at the first byte.
     init?(_ former: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
@@ -110,13 +106,13 @@ final class Staging {
         guard checkpoint == nil || checksum != nil, let target = try former.files.existing(former.file) else {
             return nil
         }
-        if let checkpoint, checkpoint.isDoubtful == true {
-            guard try checkpoint.isMet(by: target, former.path, while: { true }) else { return nil }
+        if former.isDoubtful, let checkpoint {
+            guard try checkpoint.rewrite(target, former.path, while: { true }) else { return nil }
         }
         (file, offset, isRestored) = (former.file, checkpoint?.offset ?? 0, former.isRestored)
         (files, source, allowed, blocks) = (former.files, former.source, former.allowed, former.blocks)
         self.checksum = checksum ?? Checksum()
-        progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint?.sure)
+        progress = StagingProgress(BackgroundMD5(on: hashing, after: self.checksum), checkpoint)
         try storing(path) { [offset] () throws(SystemError) in try target.truncate(to: offset) }
     }
 
@@ -149,7 +145,7 @@ final class Staging {
             checksum.updateCRC(UnsafeRawBufferPointer(bytes))
             progress.md5.update(block, count: bytes.count, of: blocks)
             offset += Int64(bytes.count)
-            writeback.wrote(target, upTo: offset)
+            try flushing { () throws(SystemError) in try writeback.wrote(target, upTo: offset) }
         }
     }
 
@@ -168,13 +164,10 @@ final class Staging {
     func finish() throws(StorageError) -> [UInt8] {
         let target = try openTarget()
         progress.md5.hashRest()
-        try storing(path) { [offset] () throws(SystemError) in
-            // A failed step of this process or an earlier one may have written more.
-            if case .incoming = source { try target.truncate(to: offset) }
-            do throws(SystemError) { try target.sync() } catch {
-                progress.doubt()
-                throw error
-            }
+        // A failed step of this process or an earlier one may have written more.
+        if case .incoming = source { try storing(path) { () throws(SystemError) in try target.truncate(to: offset) } }
+        try flushing { () throws(SystemError) in
+            try target.sync()
             if isRestored { try files.sync() }
         }
         let digest = progress.md5.digest()
@@ -187,6 +180,13 @@ final class Staging {
     func park() {
         (target, input) = (nil, nil)
         progress.md5.park()
+    }
+
+    private func flushing(_ body: () throws(SystemError) -> Void) throws(StorageError) {
+        do throws(StorageError) { try storing(path, body) } catch {
+            isDoubtful = true
+            throw error
+        }
     }
 
     private func openTarget() throws(StorageError) -> OpenFile {
@@ -215,17 +215,10 @@ final class Staging {
 extension UploadCheckpoint {
     private static let blockSize = 512 << 10
 
-    /// The checkpoint once its bytes were checked.
-    fileprivate var sure: UploadCheckpoint {
-        var sure = self
-        sure.isDoubtful = nil
-        return sure
-    }
-
-    /// Whether the file has the bytes. Doubtful ones are written again, so that the next sync includes them. False if
-    /// `mayGoOn` returns false.
-    fileprivate func isMet(
-        by file: OpenFile, _ path: String, while mayGoOn: () -> Bool
+    /// Writes the bytes of the file again, so that the next sync includes them. Returns false if they are not those of the
+    /// checkpoint, or if `mayGoOn` returns false.
+    fileprivate func rewrite(
+        _ file: OpenFile, _ path: String, while mayGoOn: () -> Bool
     ) throws(StorageError) -> Bool {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.blockSize, alignment: 4096)
         defer { buffer.deallocate() }
@@ -235,15 +228,14 @@ extension UploadCheckpoint {
             guard mayGoOn() else { return false }
             let piece = UnsafeMutableRawBufferPointer(
                 rebasing: buffer[..<Int(min(Int64(buffer.count), offset - place))])
-            let read = try storing(path) { () throws(SystemError) in try file.read(into: piece, at: place) }
-            guard read == piece.count else { return false }
-            if isDoubtful == true {
-                try storing(path) { () throws(SystemError) in
-                    try file.write(UnsafeRawBufferPointer(piece), at: place)
-                }
+            let isWhole = try storing(path) { () throws(SystemError) in
+                guard try file.read(into: piece, at: place) == piece.count else { return false }
+                try file.write(UnsafeRawBufferPointer(piece), at: place)
+                return true
             }
+            guard isWhole else { return false }
             checksum.updateCRC(UnsafeRawBufferPointer(piece))
-            place += Int64(read)
+            place += Int64(piece.count)
         }
         return checksum.crc32c == crc32c
     }

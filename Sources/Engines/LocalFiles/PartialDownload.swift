@@ -116,7 +116,7 @@ package final class PartialDownload {
         try target.writing { () throws(SystemError) in try file.write(bytes, at: offset) }
         checksum.updateCRC(bytes)
         offset += Int64(bytes.count)
-        writeback.wrote(file, upTo: offset)
+        try flushing { () throws(SystemError) in try writeback.wrote(file, upTo: offset) }
         saveCheckpoint()
     }
 
@@ -131,11 +131,9 @@ package final class PartialDownload {
             discard()
             throw Self.damaged(target.path, size, flaw)
         }
-        try target.writing { () throws(SystemError) in
-            // Another program may have appended to the file while it was parked.
-            if temporary != nil { try file.truncate(to: size) }
-            try file.sync()
-        }
+        // Another program may have appended to the file while it was parked.
+        if temporary != nil { try target.writing { () throws(SystemError) in try file.truncate(to: size) } }
+        try flushing { () throws(SystemError) in try file.sync() }
         do throws(StorageError) {
             try target.open()
         } catch {
@@ -158,6 +156,15 @@ package final class PartialDownload {
         // The task over a folder syncs the directories of the files that needed no record.
         if !isLinked || !target.isInTree { try target.syncDirectory() }
         return true
+    }
+
+    /// Runs a call that writes the file to the disk. After its failure the system counts bytes as written that the disk
+    /// may lack, so the download starts over.
+    private func flushing(_ body: () throws(SystemError) -> Void) throws(StorageError) {
+        do throws(SystemError) { try body() } catch {
+            discard()
+            throw target.unwritable(error)
+        }
     }
 
     /// Closes the descriptors of a download that does not run.
@@ -282,7 +289,8 @@ package final class PartialDownload {
         return true
     }
 
-    /// Passes the bytes on the disk to `body` and returns the file's end; nil if it may not continue.
+    /// Passes the bytes on the disk to `take` and returns the file's end; nil if it may not continue. The bytes of an
+    /// earlier process, whose last sync may have failed, are written again.
     private func read(
         _ file: OpenFile, while mayGoOn: () -> Bool, _ take: (UnsafeRawBufferPointer) -> Void
     ) throws(StorageError) -> Int64? {
@@ -294,7 +302,11 @@ package final class PartialDownload {
             let piece = UnsafeMutableRawBufferPointer(
                 rebasing: buffer.prefix(Int(min(offset - verified, Int64(buffer.count)))))
             let count = try target.writing { () throws(SystemError) in try file.read(into: piece, at: verified) }
-            take(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+            let bytes = UnsafeRawBufferPointer(rebasing: piece[..<count])
+            if restored != nil {
+                try target.writing { () throws(SystemError) in try file.write(bytes, at: verified) }
+            }
+            take(bytes)
             verified += Int64(count)
             if count < piece.count { break }
         }

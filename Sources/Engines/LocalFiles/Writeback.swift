@@ -12,14 +12,15 @@ package struct Writeback {
 
     package init() {}
 
-    /// To be called after each append. May block on the disk.
-    package mutating func wrote(_ file: OpenFile, upTo offset: Int64) {
+    /// To be called after each append. May block on the disk. An error means what that of a sync means: the disk may lack
+    /// bytes, although the system counts them as written.
+    package mutating func wrote(_ file: OpenFile, upTo offset: Int64) throws(SystemError) {
         guard offset - begun >= Self.size else { return }
-        file.startWriteback(begun, offset - begun)
+        try file.startWriteback(begun, offset - begun)
         begun = offset
         let end = offset - Self.cachedTail
         guard end > dropped else { return }
-        file.dropWritten(dropped, end - dropped)
+        try file.dropWritten(dropped, end - dropped)
         dropped = end
     }
 }

@@ -54,11 +54,16 @@ extension OpenFile {
     /// Tells the system that the bytes from the offset on will be read in order.
     package func expectReading(from offset: Int64 = 0) { csystem_expect_reading(raw, offset) }
 
-    /// Starts to write a range to the disk, so that a later sync is short.
-    package func startWriteback(_ offset: Int64, _ length: Int64) { csystem_start_writeback(raw, offset, length) }
+    /// Starts to write a range to the disk, so that a later sync is short. Throws if bytes could not be written: a later
+    /// sync may not report that again.
+    package func startWriteback(_ offset: Int64, _ length: Int64) throws(SystemError) {
+        guard csystem_start_writeback(raw, offset, length) == 0 else { throw .last }
+    }
 
-    /// Waits until a range is on the disk, and removes it from the page cache.
-    package func dropWritten(_ offset: Int64, _ length: Int64) { csystem_drop_written(raw, offset, length) }
+    /// Waits until a range is on the disk, and removes it from the page cache. Throws as `startWriteback` does.
+    package func dropWritten(_ offset: Int64, _ length: Int64) throws(SystemError) {
+        guard csystem_drop_written(raw, offset, length) == 0 else { throw .last }
+    }
 
     /// Allocates blocks for a number of bytes without a change of the file's size.
     package func allocate(_ bytes: Int64) throws(SystemError) {

@@ -1,58 +1,83 @@
-import Foundation
 import Glibc
-import Platform
 import Storage
 import TestSupport
 import Testing
 
 @testable import EmbeddedEngine
-@testable import LocalFiles
 
 /// After a failed sync the system counts bytes as written that the disk may lack.
 @Suite(.watchdog) struct FailedSyncTests {
-    private let bytes = noise(2 * granule + 5)
+    /// Zeros: a file that has lost them has a hole, which reads as they do until they are written again.
+    private let bytes = [UInt8](repeating: 0, count: 9 << 20)
+    private let place: EmbeddedFixture
+    private let source: UploadSource
+    private let staging: Staging
+    private let path: String
+    /// The last checkpoint before the failure.
+    private let kept: UploadCheckpoint
 
-    /// A copied file with a checkpoint, whose sync has failed.
-    private func staging(_ place: EmbeddedFixture) async throws -> (Staging, path: String) {
+    /// Copies a part of the file.
+    init() async throws {
+        place = try await EmbeddedFixture()
         let backend = place.backend
-        let source = try await backend.upload(file: place.scratch.file("source", bytes), to: "a").source
+        source = try await backend.upload(file: place.scratch.file("source", bytes), to: "a").source
         let number = try await withCheckedContinuation { waiter in
             backend.reserved.take { waiter.resume(returning: $0) }
         }.get()
-        let path = backend.objectFiles.path(of: number)
-        let staging = Staging(
+        path = backend.objectFiles.path(of: number)
+        staging = Staging(
             file: number, try #require(try backend.objectFiles.empty(number)), in: backend.objectFiles, source,
             from: nil, hashing: backend.hashing, blocks: backend.blocks)
-        try staging.copy(0..<Int64(bytes.count), of: source) { true }
+        try staging.copy(0..<Int64(2 * granule), of: source) { true }
         staging.saveCheckpoint()
+        kept = try #require(await staging.progress.lastCheckpoint())
+    }
+
+    private func failSync() throws {
         staging.park()
         // A pipe cannot be synced.
         #expect(rename(path, path + "x") == 0 && mkfifo(path, 0o600) == 0)
         #expect(throws: StorageError.self) { _ = try staging.finish() }
         #expect(rename(path + "x", path) == 0)
-        return (staging, path)
     }
 
-    @Test func `After a failed sync an upload continues with bytes that it has written again`() async throws {
-        let place = try await EmbeddedFixture()
-        let (former, path) = try await staging(place)
-        let kept = try #require(await former.progress.lastCheckpoint())
-        #expect(kept.isDoubtful == true)
-        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1)], ofItemAtPath: path)
-        let again = try #require(try Staging(former, backTo: kept, hashing: place.backend.hashing))
-        #expect(try again.offset == Int64(bytes.count) && FileStatus(ofPath: path).modified.seconds > 1)
-        #expect(await again.progress.lastCheckpoint()?.isDoubtful == nil)
+    private func failWriteback() throws {
+        // A device without a disk takes all bytes.
+        try redirect(descriptorsOf: path, to: "/dev/null")
+        #expect(throws: StorageError.self) { try staging.copy(0..<Int64(bytes.count), of: source) { true } }
+        staging.park()
+    }
+
+    private func expectWrittenAgain(_ again: Staging?) throws {
+        let again = try #require(again)
+        #expect(try again.offset == Int64(2 * granule) && takenBlocks(of: path) > 0)
+        try again.copy(again.offset..<Int64(bytes.count), of: source) { true }
         _ = try again.finish()
-        #expect(FileManager.default.contents(atPath: path).map(Array.init) == bytes)
+        #expect(try contentsOf(path) == bytes)
     }
 
-    @Test func `Bytes that the disk has lost since a failed sync end the upload`() async throws {
-        let place = try await EmbeddedFixture()
-        let (former, path) = try await staging(place)
+    @Test(arguments: [true, false])
+    func `After a failed sync an upload continues with bytes that it has written again`(isEarly: Bool) throws {
+        if isEarly { try failWriteback() } else { try failSync() }
+        try lose(bytesOf: path, 2 * granule)
+        try expectWrittenAgain(Staging(staging, backTo: kept, hashing: place.backend.hashing))
+    }
+
+    @Test func `The next process continues with bytes that it has written again`() throws {
+        staging.park()
+        try lose(bytesOf: path, 2 * granule)
+        let backend = place.backend
+        try expectWrittenAgain(
+            Staging(
+                kept, in: backend.objectFiles, source, from: nil, hashing: backend.hashing, blocks: backend.blocks
+            ) { true })
+    }
+
+    @Test func `Bytes that the disk has lost since a failed sync end the upload`() throws {
+        try failSync()
         let file = open(path, O_RDWR)
-        #expect(pwrite(file, [UInt8](repeating: 0, count: 512), 512, granule) == 512)
+        #expect(pwrite(file, [1], 1, granule) == 1)
         close(file)
-        let kept = await former.progress.lastCheckpoint()
-        #expect(try Staging(former, backTo: kept, hashing: place.backend.hashing) == nil)
+        #expect(try Staging(staging, backTo: kept, hashing: place.backend.hashing) == nil)
     }
 }

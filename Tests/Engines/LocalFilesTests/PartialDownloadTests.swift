@@ -239,6 +239,45 @@ import Testing
         }
     }
 
+    enum Failure: CaseIterable { case sync, syncWithoutName, writeback }
+
+    @Test(arguments: Failure.allCases)
+    func `After bytes could not be written to the disk a download starts over`(failure: Failure) throws {
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1, isShort: failure == .syncWithoutName) { true }
+        try append(partial, to: bytes.count)
+        // The one can be cut but not synced, the other takes bytes but has no disk.
+        try redirect(descriptorsOf: scratch.path + "/", to: failure == .sync ? "/proc/self/comm" : "/dev/null")
+        let error = try error {
+            if failure == .writeback {
+                for _ in 0..<3 { try bytes.withUnsafeBytes { try partial.append($0) } }
+            } else {
+                _ = try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true }
+            }
+        }
+        #expect(error.code == .unknown && error.message.contains("cannot be written"))
+        #expect(try partial.offset == 0 && partial.checkpoint.bookmark == nil && names(in: scratch.path) == [])
+        #expect(try complete(partial))
+        #expect(try contentsOf(target) == bytes)
+    }
+
+    @Test func `The next process writes received bytes again, as their sync may have failed`() throws {
+        let bytes = [UInt8](repeating: 0, count: 1_500_000)
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1) { true }
+        try bytes.withUnsafeBytes { try partial.append($0) }
+        partial.park()
+        let path = try scratch.path + "/" + #require(names(in: scratch.path).first)
+        try lose(bytesOf: path, bytes.count)
+        var download = Download(reference: try ref("a"), file: target, task: "task", caller: Caller(retryTime: .zero))
+        (download.isRestored, download.bookmark) = (true, partial.checkpoint.bookmark)
+        let next = PartialDownload(download, in: nil)
+        try next.open(for: 1) { true }
+        #expect(try next.offset == bytes.count && takenBlocks(of: path) > 0)
+        #expect(try next.finish(size: Int64(bytes.count), Checksums(crc32c: Checksum(of: bytes).crc32c)) { true })
+        #expect(try contentsOf(target) == bytes)
+    }
+
     @Test func `Reading received bytes again can be cancelled`() throws {
         let (partial, _) = try parked()
         try partial.open(for: 1) { false }

@@ -66,9 +66,10 @@ int csystem_sync(int fd);
 int csystem_sync_file_system(int fd);
 /// Tells the system that a file will be read in order.
 void csystem_expect_reading(int fd, int64_t offset);
-/// Starts to write a range to the disk, so that a later sync is short.
+/// Starts to write a range to the disk, so that a later sync is short. Returns -1 if bytes could not be written: a later
+/// sync may not report that again.
 int csystem_start_writeback(int fd, int64_t offset, int64_t length);
-/// Waits until a range is on the disk, and removes it from the page cache.
+/// Waits until a range is on the disk, and removes it from the page cache. Fails as `csystem_start_writeback` does.
 int csystem_drop_written(int fd, int64_t offset, int64_t length);
 /// Allocates blocks for a number of bytes without a change of the file's size.
 int csystem_allocate(int fd, int64_t length);
