@@ -67,7 +67,7 @@ extension RemoteBackend {
             }
             // The server tells its clock without fractions of seconds, at some time after the question.
             if query.wantsMetadata { page.clockLead = response.clockLead(at: asked) + .seconds(1) }
-            page.endedWrites = endedWrites
+            if query.takesSummaries { page.endedWrites = endedWrites }
             // Following the same token again would never end.
             if let token, page.pageToken?.hasSameBytes(as: token) == true {
                 throw .garbled("the page token that it was asked with", response, reference)
