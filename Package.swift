@@ -290,9 +290,10 @@ let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // their metadata.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 // The rooms that wait for people or for the network, whose code is made small.
-let small: Set = ["Gateway", "RemoteEngines", "Credentials", "storage-rpc"]
-// The small rooms off the path of everyday requests. The compiler reads no bodies of other modules for them: a third of its time.
-let closed: Set = ["CommandLine", "ModelContext", "Tracing", "Harness"]
+let small: Set = ["Gateway", "RemoteEngines", "storage-rpc"]
+// The small rooms off the path of everyday requests. The compiler reads no bodies of other modules for them, specializes
+// no generics and inlines nothing: half of its time.
+let closed: Set = ["CommandLine", "ModelContext", "Tracing", "Harness", "Credentials"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds alone, and so by all tests. The program is linked without
     // debug information and needs no frame pointers. Flags of the driver come before those of the package manager, which
@@ -301,7 +302,12 @@ for target in package.targets where !cTargets.contains(target.name) {
         ["-enforce-exclusivity=unchecked", "-Xfrontend", "-gnone", "-Xcc", "-Xclang", "-Xcc", "-mframe-pointer=none"]
         + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
         + (small.union(closed).contains(target.name) ? ["-Osize"] : [])
-        + (closed.contains(target.name) ? ["-Xllvm", "-sil-disable-pass=performance-linker"] : [])
+        + (closed.contains(target.name)
+            ? [
+                "performance-linker", "generic-specializer", "closure-specialize", "early-inline", "inline",
+                "late-inline",
+            ].flatMap { ["-Xllvm", "-sil-disable-pass=\($0)"] }
+            : [])
     // `TextSearch` says why. A use of the two libraries is an error of the linker.
     let always =
         target.type == .test || target.name == "Fuzz"
