@@ -213,6 +213,23 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: CurrentProcess.raiseDescriptorLimit() >= 16384, "few files may be open (ulimit -Hn)"))
+    func `The memory of many closed connections is given back`() async throws {
+        try await onThread {
+            let service = try place.listeningService(["--max-connections", "4000"])
+            let observer = try place.connect()
+            try observer.call("service/ping")
+            let before = try Memory(of: service).resident
+            var clients = try (0..<3000).map { _ in try place.connect() }
+            for client in clients { try client.call("service/ping") }
+            let open = try Memory(of: service).resident
+            clients = []
+            while try Memory(of: service).resident > (before + open) / 2 { try observer.call("service/ping") }
+            service.signal(SIGTERM)
+            try #require(try service.waitForExit() == 0)
+        }
+    }
+
     /// Fails by the time limit.
     private func waitUntilReleased(_ service: ServiceProcess, _ before: Memory, _ client: Caller) throws {
         while try Memory(of: service).resident > before.resident + Self.left { try client.call("service/ping") }

@@ -41,8 +41,12 @@ public final class MemoryQuota {
     package private(set) var rounds = 0
     /// The maximum of used and reserved memory since free memory was last returned to the system.
     private var peak = 0
+    /// The maximum number of shares since free memory was last returned to the system.
+    private var mostShares = 0
     /// Less free memory than this is not returned to the system.
     private static let worthGivingBack = 32 << 20
+    /// Nor is that of fewer connections, which have about 4 KiB each.
+    private static let sharesWorthGivingBack = 2048
     private static let thread = WorkerThreads("free memory")
     /// Wakes waiting tasks whenever memory becomes free.
     private let freed = Waiters()
@@ -87,7 +91,11 @@ public final class MemoryQuota {
     private func becameFree() {
         admit()
         guard peak - used - reserved >= Self.worthGivingBack, used + reserved <= peak / 4 else { return }
-        peak = used + reserved
+        giveBack()
+    }
+
+    private func giveBack() {
+        (peak, mostShares) = (used + reserved, shares.count)
         // The holders drop the memory within this iteration.
         Loop.atEndOfIteration { Self.thread.submit { CurrentProcess.releaseFreeMemory() } }
     }
@@ -111,12 +119,16 @@ public final class MemoryQuota {
     /// Whether shares or tasks wait for memory.
     fileprivate var isWantedByOthers: Bool { !waiting.isEmpty || wanting > 0 }
 
-    fileprivate func enter(_ share: QuotaShare) { shares[ObjectIdentifier(share)] = share }
+    fileprivate func enter(_ share: QuotaShare) {
+        shares[ObjectIdentifier(share)] = share
+        mostShares = max(mostShares, shares.count)
+    }
 
     fileprivate func leave(_ share: QuotaShare) {
         shares[ObjectIdentifier(share)] = nil
         waiting.removeAll { $0.share == ObjectIdentifier(share) }
         admit()
+        if mostShares - shares.count >= Self.sharesWorthGivingBack, shares.count <= mostShares / 4 { giveBack() }
     }
 
     /// Grants memory to waiters in their order: a waiter that needs memory does not overtake another one.

@@ -1,5 +1,4 @@
 import Platform
-import Glibc
 import TestSupport
 import Testing
 
@@ -7,7 +6,7 @@ import Testing
 
 @Loop @Suite(.watchdog(minutes: 10)) struct CrowdTests {
     @Test func `A thousand idle connections do not delay others and close at the timeout`() async throws {
-        raiseDescriptorLimit()
+        _ = CurrentProcess.raiseDescriptorLimit()
         let fixture = try ServerFixture()
         let silent = try (0..<1000).map { _ in try fixture.client() }
         try await until { fixture.server.connectionCount == 1000 }
@@ -24,13 +23,6 @@ import Testing
         for client in silent { #expect(await client.isOver()) }
         await live.get("/")
         #expect(await live.answer()?.status == 200)
-    }
-
-    private func raiseDescriptorLimit() {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 
     @Test func `A full server closes the longest idle connection for a new one`() async throws {
