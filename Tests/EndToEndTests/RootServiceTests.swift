@@ -213,7 +213,7 @@ import Testing
 
     @Test(arguments: [
         "put . a", "put none a", "put f gs://b/../a", "put f f 'd/*'", "put f f d", "put gs://b/a b", "put -r . . a",
-        "sync none gs://b", "sync d e", "call service/ping {", "put - - a",
+        "sync none gs://b", "sync d e", "call service/ping {", "put - - a", "put none none2 a/",
     ])
     func `A command whose words are wrong creates no root, without a temporary directory`(command: String) async {
         for flags in ["", "--engine gcs --endpoint http://127.0.0.1:1 --max-operation-retry-time 0"]
@@ -238,6 +238,11 @@ import Testing
             """
         let put = await sh(line)
         #expect(put == (0, "all/d/x\nall/d/y\n1\nb/d/x\n"), "\(put)")
+    }
+
+    @Test func `put names the files that do not exist before it uploads the others`() async {
+        let put = await sh("printf x > f; $S put f none g/ -v > said 2>&1; echo $?; head -1 said; $S ls g")
+        #expect(put.text.hasPrefix("1\nstorage-rpc: File ") && put.text.hasSuffix("/none does not exist.\nf\n"))
     }
 
     @Test(arguments: [
