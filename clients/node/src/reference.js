@@ -1,7 +1,7 @@
 "use strict";
 /** A reference: a value, whose path is normalised as in the SDK. */
 const { inspect } = require("node:util");
-const { pipeline } = require("node:stream");
+const { pipeline } = require("node:stream/promises");
 const { contentOf, piecesOf, sourceOf } = require("./bytes.js");
 const { Changes } = require("./changes.js");
 const { localPath } = require("./files.js");
@@ -85,7 +85,7 @@ class Reference extends ReferenceMethods {
     const [source, options] = given;
     const [pieces, from] = [piecesOf(source), sourceOf(source)];
     const stream = this.#openStream(options);
-    pipeline(from, pieces, stream, () => {}); // the task has the error
+    this.#session.feed(stream.task, pipeline(from, pieces, stream).catch(() => {})); // the task has the error
     return stream.task;
   }
 
