@@ -6,7 +6,7 @@ const { contentOf, piecesOf, sourceOf } = require("./bytes.js");
 const { Changes } = require("./changes.js");
 const { localPath } = require("./files.js");
 const { COUNTS, METADATA, ReferenceMethods, STATUSES } = require("./methods.js");
-const { callbackOf, optionsOf } = require("./options.js");
+const { callbackOf, optionsOf, textOf } = require("./options.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
@@ -40,7 +40,7 @@ class Reference extends ReferenceMethods {
   }
 
   child(path) {
-    return new Reference(this.#session, this.bucket, `${this.fullPath}/${path}`);
+    return new Reference(this.#session, this.bucket, `${this.fullPath}/${textOf(path, "The path of a child")}`);
   }
 
   parent() {

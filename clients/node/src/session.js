@@ -3,6 +3,7 @@
 const { setTimeout: sleep } = require("node:timers/promises");
 const { Connection } = require("./connection.js");
 const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
+const { textOf } = require("./options.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
@@ -134,6 +135,7 @@ class Session {
 
   /** The task with this id: the same object while it is referenced. */
   task(Kind, id) {
+    textOf(id, "The id of a task");
     return this.#known.get(Kind.kind + id)?.deref() ?? this.know(new Kind(this, id));
   }
 
