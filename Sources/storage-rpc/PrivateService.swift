@@ -14,9 +14,11 @@ struct PrivateService {
 
     struct SocketError: UserFacingError { let message: String }
 
-    init(_ options: ServiceOptions) throws {
+    /// - Parameter isRootless: there is no root, and the service creates none.
+    init(_ options: ServiceOptions, isRootless: Bool) throws {
         let log = Log(options)
-        let engine = try makeEngine(options, log, keepsTasks: options.keepsTasks)
+        let engine: any Engine =
+            try isRootless ? EmptyEngine(options) : makeEngine(options, log, keepsTasks: options.keepsTasks)
         let far: Descriptor
         do throws(SystemError) { (socket, far) = try Descriptor.socketPair() } catch {
             throw SocketError(message: "no socket pair can be made: \(error.reason)")
@@ -26,15 +28,12 @@ struct PrivateService {
     }
 
     /// Waits at most two seconds for background work, such as cancelling an upload at its server.
-    ///
-    /// - Parameter closes: the process continues without the engine.
-    func settle(closes: Bool) {
+    func settle() {
         let done = DispatchSemaphore(value: 0)
         Task { [engine, opening] in
             await opening.value
             await engine.backend.settle()
             await engine.removeTemporaryFiles()
-            if closes { await engine.close() }
             done.signal()
         }
         _ = done.wait(timeout: .now() + 2)

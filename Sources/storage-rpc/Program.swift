@@ -159,18 +159,22 @@ enum Program {
         try runElsewhere(kind, options, at: path, root, signals)
     }
 
-    /// Runs a command with the engine embedded. One that may create a root first runs as a trial, so that wrong words create
-    /// none.
+    /// Runs a command with the engine embedded. Where no root is, a command that may create one first runs as a trial, so
+    /// that wrong words create none, and every other command creates none.
     private static func runHere(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
     ) throws {
         if try StorageRoot.isVacant(root) {
             guard kind.mayStore(options) else {
-                return try runWithoutRoot(kind, options, at: path, root: root, signals)
+                if options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) {
+                    Console.printError(
+                        "there is no root \(root) yet, so nothing is stored there: put and services create it")
+                }
+                return try runPrivately(kind, options, options.service, at: path, isRootless: true, signals)
             }
             var trial = options
             (trial.isTrial, trial.isQuiet, trial.trace, trial.service.logLevel) = (true, true, false, .error)
-            try runWithoutRoot(kind, trial, at: path, root: root, signals)
+            try runPrivately(kind, trial, trial.service, at: path, isRootless: true, signals)
             CurrentProcess.setNewFilesMask(options.newFilesMask)
         }
         // Bounds would hold for the commands that use the same service.
@@ -204,39 +208,14 @@ enum Program {
 
     private static func runPrivately(
         _ kind: ClientCommand, _ options: CommandOptions, _ settings: ServiceOptions, at path: String,
-        _ signals: Descriptor?
+        isRootless: Bool = false, _ signals: Descriptor?
     ) throws {
         CurrentProcess.makeNewFilesPrivate()
         try Loop.start()
-        let service = try PrivateService(settings)
-        defer { service.settle(closes: options.isTrial) }
+        let service = try PrivateService(settings, isRootless: isRootless)
+        defer { service.settle() }
         let command = try CommandService(kind, options, service.socket, at: path, isPrivate: true, signals)
         try ClientCommandRunner.run(kind, options, isPrivate: true, command.client)
-    }
-
-    /// Runs a command that creates no root where none is, or the trial of one that does: over an empty root, which is
-    /// removed with the command.
-    private static func runWithoutRoot(
-        _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
-    ) throws {
-        if options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) {
-            Console.printError("there is no root \(root) yet, so nothing is stored there: put and services create it")
-        }
-        let parent = CurrentProcess.temporaryDirectory
-        let scratch: ScratchDirectory
-        do throws(SystemError) { scratch = try ScratchDirectory(in: parent, named: "storage-rpc-empty-") } catch {
-            if options.isTrial { return }
-            throw Client.Failure("no temporary root can be made in \(parent): \(error.reason)")
-        }
-        let durability = Durability.ofProcess
-        Durability.ofProcess = .none
-        defer {
-            scratch.remove()
-            Durability.ofProcess = durability
-        }
-        var settings = options.service
-        settings.root = scratch.path
-        try runPrivately(kind, options, settings, at: path, signals)
     }
 
     private static func run(_ kind: ClientCommand, _ options: CommandOptions, _ service: CommandService) throws {

@@ -479,14 +479,9 @@ def doubly_faulty(stage, mode, points):
         faults = stage.fresh()
         disk = power.Disk(stage.work)
         stage.scenario.forget()
-        faults.set(kinds=CHANGES, keeps_data=True)
         try:
             world = stage.world
-            with Service(stage.program, stage.root, faults.environment) as service:
-                be_ready(service)
-                stage.set_up(service)
-                begin = faults.count
-                faults.set(CHANGES, FAIL, begin + at, errno.ENOSPC, keeps_data=True, count=begin)
+            with failing_once(stage, faults, at) as service:
                 for step in stage.scenario.steps:
                     step.goes_on = True
                     after = step.after(world)
@@ -507,6 +502,24 @@ def doubly_faulty(stage, mode, points):
             return
         hit = next(note for note in notes(faults) if note[0].startswith("!"))
         yield Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
+
+
+def failing_once(stage, faults, at):
+    """A service in which a call fails: one of its start, where that is what is looked at. A start that fails is repeated."""
+    first = at if stage.scenario.at_start else 0
+    faults.set(CHANGES, FAIL, first, errno.ENOSPC, keeps_data=True)
+    service = Service(stage.program, stage.root, faults.environment)
+    try:
+        be_ready(service)
+    except (Failure, Gone):
+        service.kill()
+        service = Service(stage.program, stage.root, faults.environment)
+        be_ready(service)
+    stage.set_up(service)
+    if not stage.scenario.at_start:
+        begin = faults.count
+        faults.set(CHANGES, FAIL, begin + at, errno.ENOSPC, keeps_data=True, count=begin)
+    return service
 
 
 def notes(faults):

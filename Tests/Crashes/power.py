@@ -8,6 +8,8 @@ import random
 
 SECTOR = 512
 TRACELESS = "-shm", "/socket"  # made anew by the first who opens the database, or listens
+# The directories of objects, and the one above them. The names that a failed sync left out are not in a later one, unless they are made anew.
+LASTING = "work", "root", "objects", "spool"
 
 
 class File:
@@ -77,8 +79,11 @@ class Disk:
         if path.endswith(TRACELESS):
             return
         if result < 0:
-            if name in ("fsync", "fdatasync", "sync_file_range") and self.names.get(path) is not DIRECTORY:
-                self.inode(inode).fail()
+            if name in ("fsync", "fdatasync", "sync_file_range"):
+                if path.rpartition("/")[2] in LASTING and self.names.get(path) is DIRECTORY:
+                    self.pending = [changes for changes in self.pending if not is_of(path, changes)]
+                else:
+                    self.inode(inode).fail()
             return
         if name in ("open-new", "open-empty") and path not in self.names:
             self.files.pop(inode, None)  # numbers are used again
@@ -108,7 +113,7 @@ class Disk:
     def sync(self, directory):
         rest = []
         for changes in self.pending:
-            if any(path.rpartition("/")[0] == directory for path in changes):
+            if is_of(directory, changes):
                 enact(self.sure, changes)
             else:
                 rest.append(changes)
@@ -135,6 +140,10 @@ class Disk:
             if path == self.top or parent == self.top or parent in state:
                 state[path] = None if names[path] is DIRECTORY else content(names[path])
         return state
+
+
+def is_of(directory, changes):
+    return any(path.rpartition("/")[0] == directory for path in changes)
 
 
 def enact(names, changes):

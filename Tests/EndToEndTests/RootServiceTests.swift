@@ -213,19 +213,36 @@ import Testing
 
     @Test(arguments: [
         "put . a", "put none a", "put f gs://b/../a", "put f f 'd/*'", "put f f d", "put gs://b/a b", "put -r . . a",
-        "sync none gs://b", "sync d e", "call service/ping {", "put - - a",
+        "sync none gs://b", "sync d e", "call service/ping {", "put - - a", "put none none2 a/",
     ])
-    func `A command whose words are wrong creates no root`(command: String) async {
+    func `A command whose words are wrong creates no root, without a temporary directory`(command: String) async {
         for flags in ["", "--engine gcs --endpoint http://127.0.0.1:1 --max-operation-retry-time 0"]
         where
             flags.isEmpty || !["'d/*'", "f d", "none", ". . a"].contains(where: command.contains)
         {
-            let said = await sh(
-                "mkdir -p d; printf x > f; $S \(command) \(flags) > said 2>&1; echo $?; cat said; find $R")
+            let line = """
+                export TMPDIR=/nonexistent; mkdir -p d; printf x > f
+                $S \(command) \(flags) > said 2>&1; echo $?; cat said; find $R
+                """
+            let said = await sh(line)
             #expect(
                 said.text.hasPrefix("64\n") || command.contains("none") && said.text.hasPrefix("1\n"), "\(said.text)")
             #expect(said.text.contains("storage-rpc: ") && !said.text.contains("lock"), "\(said.text)")
         }
+    }
+
+    @Test func `The first put of files and of merged directories needs no temporary directory`() async {
+        let line = """
+            export TMPDIR=/nonexistent; mkdir -p a/d b/d; printf A > a/d/x; printf B > b/d/y
+            $S put -q -r a/d b/d all/ && $S ls -r; $S put -r a b --root other | grep -c '1 file'; $S ls -r --root other
+            """
+        let put = await sh(line)
+        #expect(put == (0, "all/d/x\nall/d/y\n1\nb/d/x\n"), "\(put)")
+    }
+
+    @Test func `put names the files that do not exist before it uploads the others`() async {
+        let put = await sh("printf x > f; $S put f none g/ -v > said 2>&1; echo $?; head -1 said; $S ls g")
+        #expect(put.text.hasPrefix("1\nstorage-rpc: File ") && put.text.hasSuffix("/none does not exist.\nf\n"))
     }
 
     @Test(arguments: [

@@ -16,6 +16,22 @@ package func redirect(descriptorsOf path: String, to other: String) throws {
     for descriptor in descriptors { try #require(dup2(file, #require(Int32(descriptor))) >= 0) }
 }
 
+/// Runs `body` while the open descriptor of a directory leads to a pipe, which cannot be synced.
+package func withoutSync(ofDirectory path: String, _ body: () throws -> Void) throws {
+    let descriptor = try #require(
+        FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").first { name in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")) == path
+        }.flatMap { Int32($0) })
+    var pipes: [Int32] = [0, 0]
+    let kept = dup(descriptor)
+    try #require(kept >= 0 && pipe(&pipes) == 0 && dup2(pipes[0], descriptor) >= 0)
+    defer {
+        dup2(kept, descriptor)
+        for file in pipes + [kept] { close(file) }
+    }
+    try body()
+}
+
 /// Makes a hole of the first `count` bytes of a file, which have been zeros.
 package func lose(bytesOf path: String, _ count: Int) throws {
     try #require(truncate(path, 0) == 0 && truncate(path, count) == 0)

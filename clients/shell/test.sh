@@ -45,7 +45,7 @@ begin() {
 }
 # jq -e of version 1.6 succeeds where there is nothing.
 has() { [ -s stored ] && jq -e "$@" stored >/dev/null; }
-is_cancelled() { has --arg path "$1" '[.result.tasks[] | select(.reference.fullPath == $path).state] == ["cancelled"]'; }
+is_paused() { has --arg path "$1" '[.result.tasks[] | select(.reference.fullPath == $path).state] == ["paused"]'; }
 says() { grep -q -- "$1" errors; }
 
 head -c 8000000 /dev/zero >large
@@ -87,18 +87,30 @@ for file in "./$odd" "$directory/$odd"; do
     check 'odd names' has --arg path 'o d"d/$(x) '\''%41' '.fullPath == $path and .size == 3'
 done
 
-# Larger than can be read before it is cancelled; it has no bytes on the disk.
+# Larger than can be read before it is paused; it has no bytes on the disk.
 truncate -s 8G huge
 for signal in INT TERM; do
-    begin "$put" huge "huge/$signal" --root "$directory/root"
-    check 'it makes progress' eventually grep -q % errors
-    kill -s "$signal" "$upload"
-    wait "$upload"
-    status=$?
-    check "an upload that gets $signal fails" [ "$status" -gt 128 ]
-    one uploadTask/list '{}' >stored
-    check 'and is cancelled, not kept for later' is_cancelled "huge/$signal"
+    for run in first second; do
+        begin "$put" huge "huge/$signal" --root "$directory/root"
+        check "the $run makes progress" eventually grep -q % errors
+        kill -s "$signal" "$upload"
+        wait "$upload"
+        status=$?
+        check "the $run upload that gets $signal fails" [ "$status" -gt 128 ]
+        check 'and says how it continues' says 'paused; the same command resumes the upload$'
+        one uploadTask/list '{}' >stored
+        check 'and is one upload, paused' is_paused "huge/$signal"
+    done
 done
+for size in 30 40; do
+    truncate -s "${size}M" resumed
+    begin "$put" resumed resumed --root "$directory/root"
+    eventually grep -q % errors
+    kill -s INT "$upload"
+    wait "$upload"
+done
+"$put" resumed resumed --root "$directory/root" >stored 2>errors
+check 'a repeated upload is that of the present file' has '.size == 41943040'
 
 check 'no process is left behind' eventually nobody_has root
 
@@ -110,7 +122,7 @@ service=$!
 check 'the service listens' eventually grep -q 'listens on' log
 for tool in socat nc; do
     mkdir "$tool"
-    for program in "$tool" jq mktemp mkfifo rm sed; do ln -s "$(command -v $program)" "$tool/$program" 2>/dev/null; done
+    for program in "$tool" cksum jq mktemp mkfifo rm sed; do ln -s "$(command -v $program)" "$tool/$program" 2>/dev/null; done
     if [ ! -x "$tool/$tool" ]; then
         printf 'skipped: the socket with %s, which is not there\n' "$tool"
         continue
@@ -127,7 +139,7 @@ for tool in socat nc; do
     printf '{"jsonrpc":"2.0","id":1,"method":"uploadTask/list"}\n' >list
     ln -sf "$socket" link
     if [ "$tool" = nc ]; then nc -N -U link <list; else socat -t 60 - UNIX-CONNECT:link <list; fi >stored
-    check "a cancel with $tool" is_cancelled "huge/$tool"
+    check "a pause with $tool" is_paused "huge/$tool"
 done
 
 kill "$service"

@@ -33,13 +33,14 @@ extension ClientCommandRunner {
         let destination = try destination(target, of: sources.count > 1 ? .several : sources[0].origin)
         let plan = try plan(sources, destination.targets, "uploaded", target: destination.target)
         try checkMerges(plan)
-        if options.isTrial { return try plan.copies.count == 1 ? checkExists(plan.copies[0]) : () }
+        let copies = try existing(plan.copies)
+        if options.isTrial { return }
         transfers.areSeveral = plan.copies.count > 1
         var known = ByteKeyedDictionary<Int64>()
         for tree in trees { known[tree.path] = tree.status?.size }
-        let sizes = plan.copies.map { $0.isTree ? nil : known[$0.source.path] }
-        transfers.waiting = (plan.copies.count { !$0.isTree }, sizes.reduce(0) { $0.addingSaturated($1 ?? 0) })
-        for (copy, size) in zip(plan.copies, sizes) {
+        let sizes = copies.map { $0.isTree ? nil : known[$0.source.path] }
+        transfers.waiting = (copies.count { !$0.isTree }, sizes.reduce(0) { $0.addingSaturated($1 ?? 0) })
+        for (copy, size) in zip(copies, sizes) {
             if copy.isTree {
                 try putTree(copy.source.path, copy.target)
             } else {
@@ -52,16 +53,35 @@ extension ClientCommandRunner {
         tellTotal()
     }
 
-    /// Throws the error of the service for a file that does not exist. With `--allow-read` no message reveals files outside
-    /// of the directories.
-    private func checkExists(_ copy: CopyPlan<LocalFile, Reference>.Copy) throws {
-        guard options.service.readable.isEmpty else { return }
-        do throws(SystemError) { _ = try FileStatus(ofPath: copy.source.path) } catch  where error == .notFound {
-            var failure = Client.Failure(message: "File \(absolute(copy.source.path)) does not exist.", isAnswer: true)
-            failure.code = -13000
-            failure.reference = ["bucket": .string(copy.target.bucket), "object": .string(copy.target.object)]
-            throw failure
-        } catch {}
+    /// The copies whose files exist. Reports the others, before any file is uploaded; a trial does so only if none exists.
+    /// With `--allow-read` no message reveals files outside of the directories.
+    private func existing(
+        _ copies: [CopyPlan<LocalFile, Reference>.Copy]
+    ) throws -> [CopyPlan<LocalFile, Reference>.Copy] {
+        guard options.service.readable.isEmpty else { return copies }
+        var (present, failures): ([CopyPlan<LocalFile, Reference>.Copy], [Client.Failure]) = ([], [])
+        for copy in copies {
+            do throws(SystemError) {
+                if !copy.isTree { _ = try FileStatus(ofPath: copy.source.path) }
+            } catch  where error == .notFound {
+                failures.append(missing(copy.source.path, for: copy.target))
+                continue
+            } catch {}
+            present.append(copy)
+        }
+        if failures.isEmpty || options.isTrial && !present.isEmpty { return present }
+        if copies.count == 1, let failure = failures.first { throw failure }
+        for failure in failures { fail(failure, isTrials: true) }
+        if present.isEmpty { throw failedBefore }
+        return present
+    }
+
+    /// The error of the service for a file that does not exist.
+    private func missing(_ file: String, for target: Reference) -> Client.Failure {
+        var failure = Client.Failure(message: "File \(absolute(file)) does not exist.", isAnswer: true)
+        failure.code = -13000
+        failure.reference = ["bucket": .string(target.bucket), "object": .string(target.object)]
+        return failure
     }
 
     /// Throws for a URL in the place of a local file.

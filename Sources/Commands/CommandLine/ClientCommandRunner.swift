@@ -50,10 +50,11 @@ package final class ClientCommandRunner {
             runner.stopTransfers()
             throw runner.explained(error, of: kind)
         }
-        if runner.failures > 0 {
-            throw Client.Failure(message: "\(runner.failures) failed; the lines above say why")
-        }
+        if runner.failures > 0 { throw runner.failedBefore }
     }
+
+    /// The error of a command whose failures are printed.
+    var failedBefore: Client.Failure { Client.Failure("\(failures) failed; the lines above say why") }
 
     private func run(_ kind: ClientCommand) throws {
         switch kind {
@@ -108,9 +109,11 @@ package final class ClientCommandRunner {
 
     func fail(_ message: String, counts: Bool = true) { fail(Client.Failure(message), counts: counts) }
 
-    /// - Parameter counts: the failure has not been reported before.
-    func fail(_ failure: Client.Failure, counts: Bool = true) {
-        if options.isTrial { return }
+    /// - Parameters:
+    ///   - counts: the failure has not been reported before.
+    ///   - isTrials: a trial reports the failure, since the command does not run.
+    func fail(_ failure: Client.Failure, counts: Bool = true, isTrials: Bool = false) {
+        if options.isTrial, !isTrials { return }
         Console.report(failure, asJSON: options.json)
         if counts { failures += 1 }
     }

@@ -263,7 +263,7 @@ package struct CommandOptions {
     var isVerbose = false
     /// Changes nothing.
     var isDryRun = false
-    /// The command only checks its words, over an empty root, and prints only what is wrong.
+    /// The command only checks its words, with an engine without objects, and prints only what is wrong.
     package var isTrial = false
     /// Skips targets that exist.
     var noClobber = false

@@ -96,7 +96,7 @@ package final class EmbeddedBackend: Backend {
         reserved = ReservedFiles(objectFiles, store, on: files)
     }
 
-    private static func properties(_ files: LocalDisk, _ feed: ChangeFeed) -> EngineProperties {
+    static func properties(_ files: LocalDisk, _ feed: ChangeFeed) -> EngineProperties {
         var properties = EngineProperties(
             .embedded, uploadsAtOnce: 4, smallUploadsAtOnce: 256, downloadsAtOnce: 16, oneRequestLimit: 1 << 20,
             chunkSizes: ChunkSizes(largest: 8 << 20), files: files)

@@ -61,6 +61,8 @@ final class Staging {
     private var writeback = Writeback()
     /// A sync of the file has failed: the disk may lack some of its bytes, although the system counts them as written.
     private var isDoubtful = false
+    /// A sync of the directory has failed: a later one may leave out the name of the file.
+    private var mayLackName = false
     private var target: OpenFile?
     private var input: SourceFile?
     private let blocks: HashBufferPool
@@ -98,14 +100,14 @@ final class Staging {
     }
 
     /// Continues a file of this process at its last checkpoint. The bytes behind it are removed, as the client may send
-    /// others. Nil if the file is missing, or has lost bytes since a failed sync.
+    /// others. Nil if the file is missing, or has lost bytes or its name since a failed sync.
     ///
     /// - Parameter checkpoint: the last checkpoint of the file; nil to begin at the first byte.
     init?(_ former: Staging, backTo checkpoint: UploadCheckpoint?, hashing: MD5Threads) throws(StorageError) {
         let checksum = checkpoint.flatMap { Checksum(md5State: $0.md5, crc32c: $0.crc32c, after: $0.offset) }
-        guard checkpoint == nil || checksum != nil, let target = try former.files.existing(former.file) else {
-            return nil
-        }
+        guard checkpoint == nil || checksum != nil, !former.mayLackName,
+            let target = try former.files.existing(former.file)
+        else { return nil }
         if former.isDoubtful, let checkpoint {
             guard try checkpoint.rewrite(target, former.path, while: { true }) else { return nil }
         }
@@ -166,9 +168,12 @@ final class Staging {
         progress.md5.hashRest()
         // A failed step of this process or an earlier one may have written more.
         if case .incoming = source { try storing(path) { () throws(SystemError) in try target.truncate(to: offset) } }
-        try flushing { () throws(SystemError) in
-            try target.sync()
-            if isRestored { try files.sync() }
+        try flushing { () throws(SystemError) in try target.sync() }
+        if isRestored {
+            do throws(StorageError) { try storing(files.path) { () throws(SystemError) in try files.sync() } } catch {
+                mayLackName = true
+                throw error
+            }
         }
         let digest = progress.md5.digest()
         try input?.checkUnchanged()
@@ -182,6 +187,8 @@ final class Staging {
         progress.md5.park()
     }
 
+    /// Runs a call that writes the file to the disk. After its failure the disk may lack bytes that the system counts as
+    /// written, so the next attempt writes them again.
     private func flushing(_ body: () throws(SystemError) -> Void) throws(StorageError) {
         do throws(StorageError) { try storing(path, body) } catch {
             isDoubtful = true

@@ -236,6 +236,8 @@ extension StorageRoot {
             let database = try Database(path: self.database, applicationID: Self.applicationID)
             if try database.isEmpty { try check() }
             try database.keepReserve()
+            // The names of the database and of its log, which is open now: SQLite ignores that their sync fails.
+            try sync()
             try database.migrate(schemas)
             try recover(database)
             return database

@@ -25,8 +25,6 @@ package final class StorageRoot: Sendable {
     /// Nil until the root has a database. From then on the names of files are durable.
     private let databaseInode: Mutex<UInt64?>
     private let making = Mutex(())
-    /// The parents of directories that were created for this root.
-    private let madeIn: [String]
     private let lossReport = Mutex<(@Sendable (String) -> Void)?>(nil)
 
     /// A root that cannot be used, with a sentence that names it.
@@ -41,7 +39,7 @@ package final class StorageRoot: Sendable {
         _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
     ) throws(OpenError) {
         self.path = path
-        (directory, madeIn) = try Self.directory(path)
+        directory = try Self.directory(path)
         do throws(SystemError) {
             lock = try OpenFile("lock", [.readingAndWriting, .create, .noLink], in: directory)
         } catch {
@@ -181,7 +179,13 @@ package final class StorageRoot: Sendable {
 
     /// Opens the directory of that name, and creates it if necessary.
     package func openDirectory(_ name: String) throws(SystemError) -> OpenFile {
-        if try directory.makeDirectory(name), hasDatabase { try directory.syncNames() }
+        if try directory.makeDirectory(name), hasDatabase {
+            do throws(SystemError) { try directory.syncNames() } catch {
+                // A later sync may leave out the name.
+                try? directory.removeDirectory(name)
+                throw error
+            }
+        }
         return try OpenFile(name, [.directory, .noLink], in: directory)
     }
 
@@ -208,26 +212,21 @@ package final class StorageRoot: Sendable {
     }
 
     /// Creates the directory of a root, and checks that no other user can change the directory or its files.
-    package static func makeDirectory(_ path: String) throws(OpenError) {
-        let parents = try directory(path).1
-        do throws(SystemError) { for parent in parents { try OpenFile.syncDirectory(parent) } } catch {
-            throw OpenError(path, error.reason)
-        }
-    }
+    package static func makeDirectory(_ path: String) throws(OpenError) { _ = try directory(path) }
 
-    /// Opens or creates the directory. Also returns the directories in which names are not durable yet.
-    private static func directory(_ path: String) throws(OpenError) -> (OpenFile, [String]) {
-        let (directory, parents): (OpenFile, [String])
+    /// Opens or creates the directory.
+    private static func directory(_ path: String) throws(OpenError) -> OpenFile {
+        let directory: OpenFile
         try checkLink(path)
         _ = try isVacant(path)
         do throws(SystemError) {
-            parents = try FileSystem.makeUnsyncedDirectories(path)
+            try FileSystem.makeDirectories(path)
             directory = try OpenFile(path, .directory)
         } catch {
             throw OpenError(path, error.reason)
         }
         try check(directory, path)
-        return (directory, parents)
+        return directory
     }
 
     /// Whether nothing is stored at the path, because there is no directory, or an empty one. Throws for a directory with
@@ -399,9 +398,14 @@ package final class StorageRoot: Sendable {
         try made.close()
         for suffix in ["-wal", "-shm"] { try directory.remove(new + suffix) }
         try file.sync()
-        for parent in madeIn { try OpenFile.syncDirectory(parent) }
+        // An earlier process may have created the root, and ended before that was durable.
+        try OpenFile.syncDirectory("..", in: directory)
         try directory.rename(new, to: Self.databaseName)
-        try directory.syncNames()
+        do throws(SystemError) { try directory.syncNames() } catch {
+            // A later sync may leave out the name, so the next attempt makes another database.
+            try? directory.rename(Self.databaseName, to: new)
+            throw error
+        }
         return try file.status().inode
     }
 }

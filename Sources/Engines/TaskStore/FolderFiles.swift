@@ -145,8 +145,7 @@ package final class FolderFiles: FolderStore {
                     throw StorageError(.unknown, "There is a plan \(directory.path)/\(name) already.")
                 }
                 do throws(SystemError) {
-                    try target.take(path, as: name)
-                    try target.syncNames()
+                    try target.takeDurably(path, as: name)
                     try source.syncNames()
                 } catch {
                     throw StorageError(.unknown, "The plan \(path) cannot be moved: \(error.reason).")

@@ -269,11 +269,13 @@ extension FolderPlanFile {
             try database.setStage(stage)
             return try database.folder().map { $0.request.isDryRun || $0.request.keepsItems == true } ?? true
         }
-        guard case .ended(let outcome, _) = stage, outcome == .succeeded || outcome == .cancelled, !keepsItems else {
-            return
-        }
+        guard case .ended(let outcome, _) = stage else { return }
         // The end is stored, which matters more than the freed room.
-        try? transaction(database) { try database.prune() }
+        if outcome == .succeeded || outcome == .cancelled, !keepsItems {
+            try? transaction(database) { try database.prune() }
+        }
+        // Commits do not wait for the disk, and SQLite does not tell that the syncs of a close have failed.
+        try database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     private func writeTombstone(_ end: RecordedEnd) throws {

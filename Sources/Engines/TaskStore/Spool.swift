@@ -32,8 +32,9 @@ final class Spool: Sendable {
     func take(_ task: String, from path: String) throws(StorageError) {
         try storing(self.path(of: task)) { () throws(SystemError) in
             let spool = try open()
-            do throws(SystemError) { try spool.take(path, as: task) } catch  where error == .notFound {}
-            try spool.syncNames()
+            do throws(SystemError) { try spool.takeDurably(path, as: task) } catch  where error == .notFound {
+                try spool.syncNames()
+            }
         }
     }
 

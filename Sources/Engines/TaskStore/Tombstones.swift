@@ -88,7 +88,11 @@ final class Tombstones: Sendable {
 
     private func make() throws(SystemError) -> OpenFile {
         let file = try OpenFile(Self.name, [.readingAndWriting, .create, .noLink], in: directory)
-        try directory.syncNames()
+        do throws(SystemError) { try directory.syncNames() } catch {
+            // A later sync may leave out the name.
+            _ = try? directory.remove(Self.name)
+            throw error
+        }
         return file
     }
 

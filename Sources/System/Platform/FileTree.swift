@@ -6,19 +6,24 @@ extension FileSystem {
     /// Whether the path exists, links followed.
     package static func exists(_ path: String) -> Bool { (try? FileStatus(ofPath: path)) != nil }
 
-    /// Creates the missing directories, private and durable.
+    /// Creates the missing directories, private and durable. After a failed sync none of them is left, since a later sync
+    /// may leave out their names.
     package static func makeDirectories(_ path: String) throws(SystemError) {
-        for parent in try makeUnsyncedDirectories(path) { try OpenFile.syncDirectory(parent) }
+        let made = try makeUnsyncedDirectories(path)
+        do throws(SystemError) { for directory in made { try OpenFile.syncDirectory(directory.parentPath) } } catch {
+            made.reversed().forEach(OpenFile.removeDirectory)
+            throw error
+        }
     }
 
-    /// Creates the missing directories, private. Returns their parents, which must be synced.
-    package static func makeUnsyncedDirectories(_ path: String) throws(SystemError) -> [String] {
+    /// Creates the missing directories, private, and returns them.
+    private static func makeUnsyncedDirectories(_ path: String) throws(SystemError) -> [String] {
         let parent = path.parentPath
         do throws(SystemError) {
-            return try OpenFile.makeDirectory(path) ? [parent] : []
+            return try OpenFile.makeDirectory(path) ? [path] : []
         } catch {
             guard error == .notFound, parent != "/", parent != "." else { throw error }
-            return try makeUnsyncedDirectories(parent) + (OpenFile.makeDirectory(path) ? [parent] : [])
+            return try makeUnsyncedDirectories(parent) + (OpenFile.makeDirectory(path) ? [path] : [])
         }
     }
 

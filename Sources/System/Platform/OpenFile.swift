@@ -179,6 +179,16 @@ extension OpenFile {
         try check(renameat(AT_FDCWD, path, raw, name))
     }
 
+    /// Moves a file into this directory, durably. After a failed sync the file is where it was: a later sync may leave out
+    /// its new name, and another move names it again.
+    package func takeDurably(_ path: String, as name: String) throws(SystemError) {
+        try take(path, as: name)
+        do throws(SystemError) { try syncNames() } catch {
+            _ = renameat(raw, name, AT_FDCWD, path)
+            throw error
+        }
+    }
+
     /// Gives the file a second name (a hard link).
     package static func link(_ path: String, to other: String) throws(SystemError) {
         guard Glibc.link(path, other) == 0 else { throw .last }

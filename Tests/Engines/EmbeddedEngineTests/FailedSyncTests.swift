@@ -63,14 +63,28 @@ import Testing
         try expectWrittenAgain(Staging(staging, backTo: kept, hashing: place.backend.hashing))
     }
 
+    /// The staging of the next process.
+    private func restored() throws -> Staging? {
+        let backend = place.backend
+        return try Staging(
+            kept, in: backend.objectFiles, source, from: nil, hashing: backend.hashing, blocks: backend.blocks
+        ) { true }
+    }
+
     @Test func `The next process continues with bytes that it has written again`() throws {
         staging.park()
         try lose(bytesOf: path, 2 * granule)
-        let backend = place.backend
-        try expectWrittenAgain(
-            Staging(
-                kept, in: backend.objectFiles, source, from: nil, hashing: backend.hashing, blocks: backend.blocks
-            ) { true })
+        try expectWrittenAgain(restored())
+    }
+
+    @Test func `A file whose name the disk may lack since a failed sync is not continued`() throws {
+        staging.park()
+        let again = try #require(try restored())
+        try again.copy(again.offset..<Int64(bytes.count), of: source) { true }
+        try withoutSync(ofDirectory: place.backend.objectFiles.path) {
+            #expect(throws: StorageError.self) { _ = try again.finish() }
+        }
+        #expect(try Staging(again, backTo: kept, hashing: place.backend.hashing) == nil)
     }
 
     @Test func `Bytes that the disk has lost since a failed sync end the upload`() throws {

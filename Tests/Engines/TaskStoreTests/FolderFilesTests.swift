@@ -358,6 +358,17 @@ import Testing
         #expect(try await stored(FolderFiles(root, place: "p")).map(\.stage) == [end])
     }
 
+    @Test func `An end that cannot be synced is found by the next process`() async throws {
+        let root = try root(), end = FolderStage.ended(.succeeded, at: began)
+        let plan = try await begin(FolderFiles(root, place: "p"))
+        try await plan.add([FolderItem("a")], directories: [])
+        try await plan.keep(.working)
+        // A device without a disk takes all bytes, and cannot be synced.
+        try redirect(descriptorsOf: folder + "/task.sqlite-wal", to: "/dev/null")
+        try await plan.keep(end)
+        #expect(try await stored(FolderFiles(root, place: "p")).map(\.stage) == [end])
+    }
+
     @Test(arguments: [true, false])
     func `Items of a task that failed while it planned are not taken for its plan`(hasRoom: Bool) async throws {
         let root = try root()

@@ -7,6 +7,7 @@ const { isURL } = require("./url.js");
 /** The absolute path of a local file, which may be given as a file URL. */
 function localPath(file) {
   if (file instanceof URL) return pathOfURL(file.href);
+  if (typeof file !== "string") throw new TypeError(`A local file is a path or a URL of the scheme file, not ${typeof file}.`);
   if (file === "") throw new TypeError("The path of a file is empty.");
   if (/^file:\//i.test(file) || isURL(file)) return pathOfURL(file);
   return resolve(file);

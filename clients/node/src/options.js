@@ -33,6 +33,12 @@ function callbackOf(name, callback) {
   throw new TypeError(`${name} must be a function.`);
 }
 
+/** The value, which must be a string. */
+function textOf(value, what) {
+  if (typeof value === "string") return value;
+  throw new TypeError(`${what} is a string, not ${value === null ? "null" : typeof value}.`);
+}
+
 /** Whether one may be a misspelling of the other. */
 function isSimilar(name, other) {
   const [a, b] = [name, other].map((one) => one.replaceAll(/[-_]/g, "").toLowerCase());
@@ -52,4 +58,4 @@ function distance(a, b) {
   return row[b.length];
 }
 
-module.exports = { callbackOf, optionsOf };
+module.exports = { callbackOf, optionsOf, textOf };

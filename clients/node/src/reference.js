@@ -1,12 +1,12 @@
 "use strict";
 /** A reference: a value, whose path is normalised as in the SDK. */
 const { inspect } = require("node:util");
-const { pipeline } = require("node:stream");
+const { pipeline } = require("node:stream/promises");
 const { contentOf, piecesOf, sourceOf } = require("./bytes.js");
 const { Changes } = require("./changes.js");
 const { localPath } = require("./files.js");
 const { COUNTS, METADATA, ReferenceMethods, STATUSES } = require("./methods.js");
-const { callbackOf, optionsOf } = require("./options.js");
+const { callbackOf, optionsOf, textOf } = require("./options.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 
 const UPLOAD_OPTIONS = ["metadata", "ifGenerationMatch", "ifMetagenerationMatch"];
@@ -40,7 +40,7 @@ class Reference extends ReferenceMethods {
   }
 
   child(path) {
-    return new Reference(this.#session, this.bucket, `${this.fullPath}/${path}`);
+    return new Reference(this.#session, this.bucket, `${this.fullPath}/${textOf(path, "The path of a child")}`);
   }
 
   parent() {
@@ -85,7 +85,7 @@ class Reference extends ReferenceMethods {
     const [source, options] = given;
     const [pieces, from] = [piecesOf(source), sourceOf(source)];
     const stream = this.#openStream(options);
-    pipeline(from, pieces, stream, () => {}); // the task has the error
+    this.#session.feed(stream.task, pipeline(from, pieces, stream).catch(() => {})); // the task has the error
     return stream.task;
   }
 

@@ -3,9 +3,11 @@
 const { setTimeout: sleep } = require("node:timers/promises");
 const { Connection } = require("./connection.js");
 const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
+const { textOf } = require("./options.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
+const { patience } = require("./transport.js");
 const { checkEngine, parseURL } = require("./url.js");
 
 const KINDS = {
@@ -31,6 +33,8 @@ class Session {
   #moved = new Set();
   /** Whether `close` waits for the running ones, as a private service does unless it serves through that of another client. */
   #waitsForTasks = false;
+  /** The uploads whose bytes come from a source, each with the end of reading it. */
+  #fed = new Map();
   #feeds = new Map();
   #known = new Map();
   #forgotten = new FinalizationRegistry((key) => {
@@ -77,9 +81,19 @@ class Session {
   }
 
   async close({ drain = true } = {}) {
+    await this.#endStreams(drain);
     if (drain && this.#waitsForTasks) await this.#tasksRest();
     this.onRefreshToken = undefined;
     return this.#connection.close({ drain });
+  }
+
+  /** Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads. */
+  async #endStreams(drain) {
+    const end = async ([task, reading]) => {
+      if (!drain) return Promise.race([task.cancel(), sleep(patience.milliseconds, undefined, { ref: false })]);
+      while (this.#fed.has(task) && (await task._moves({ streams: true }))) await Promise.race([reading, sleep(STEP)]);
+    };
+    await Promise.allSettled([...this.#fed].map(end));
   }
 
   async #tasksRest() {
@@ -121,6 +135,7 @@ class Session {
 
   /** The task with this id: the same object while it is referenced. */
   task(Kind, id) {
+    textOf(id, "The id of a task");
     return this.#known.get(Kind.kind + id)?.deref() ?? this.know(new Kind(this, id));
   }
 
@@ -129,6 +144,12 @@ class Session {
     this.#known.set(key, new WeakRef(task));
     this.#forgotten.register(task, key);
     return task;
+  }
+
+  /** The task gets its bytes from a source until `reading` is fulfilled. */
+  feed(task, reading) {
+    this.#fed.set(task, reading);
+    void reading.then(() => this.#fed.delete(task));
   }
 
   /** Notifies the task when the service ends. */

@@ -4,7 +4,7 @@ const { existsSync } = require("node:fs");
 const { join } = require("node:path");
 const { StorageMethods } = require("./methods.js");
 const { StorageError } = require("./errors.js");
-const { callbackOf, optionsOf } = require("./options.js");
+const { callbackOf, optionsOf, textOf } = require("./options.js");
 const { Session } = require("./session.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 const { Child, Socket } = require("./transport.js");
@@ -71,7 +71,7 @@ class Storage extends StorageMethods {
 
   reference(pathOrURL = "", options) {
     const { bucket } = optionsOf("reference", options, ["bucket"]);
-    if (!isURL(pathOrURL)) return this.#session.reference({ bucket: bucket ?? this.defaultBucket, fullPath: pathOrURL });
+    if (!isURL(textOf(pathOrURL, "The path of an object, or its URL,"))) return this.#session.reference({ bucket: bucket ?? this.defaultBucket, fullPath: pathOrURL });
     const found = this.#session.referenceOf(pathOrURL);
     if (found.bucket === (bucket ?? found.bucket)) return found;
     const data = { name: "bucketMismatch", bucket: found.bucket, retryable: false };

@@ -216,10 +216,10 @@ class Task extends TaskMethods {
     this._hear({ ...this.#last, status: "failure", state, error });
   }
 
-  /** Whether it runs, or will, without bytes from this program. */
-  async _moves() {
+  /** Whether it runs, or will, without bytes from this program; with `streams` also if it waits for these. */
+  async _moves({ streams = false } = {}) {
     const { state, origin } = await this.snapshot();
-    return (state === "queued" || state === "running") && origin !== "stream";
+    return (state === "queued" || state === "running") && (streams || origin !== "stream");
   }
 
   /** Cancels the task, whose error then has the reason as its `cause`. */

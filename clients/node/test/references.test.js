@@ -34,6 +34,19 @@ async function same(mine, answer) {
   assert.deepEqual([a, b, c, d, e], [bucket, fullPath, name, url, object]);
 }
 
+check("what is no path and no id is named", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("a");
+  for (const [call, message] of [
+    [() => storage.reference(null), "The path of an object, or its URL, is a string, not null."],
+    [() => place.child(5), "The path of a child is a string, not number."],
+    [() => place.putFile(5), "A local file is a path or a URL of the scheme file, not number."],
+    [() => storage.uploadTask(), "The id of a task is a string, not undefined."],
+  ]) {
+    assert.throws(call, { name: "TypeError", message });
+  }
+});
+
 check("URLs of S3 need its engine", async (room) => {
   const urls = [
     "s3://b/a%20b//c", "https://b.s3.eu-central-1.amazonaws.com/a%20b//c+d?x#y", "https://my.b.S3.dualstack.us-east-1.amazonaws.com:443/a",

@@ -320,6 +320,41 @@ check("an upload continues in another session", async (room) => {
   assert.throws(() => task.stream({ offset: 1n }), TypeError);
 });
 
+check("closing the session waits for the sources of streams, except those of paused uploads", async (room) => {
+  const socket = await room.serve();
+  const [first, second] = [await room.connect(socket), await room.connect(socket)];
+  let proceed;
+  const permission = new Promise((resolve) => (proceed = resolve));
+  async function* late(until) {
+    yield "Hello, ";
+    await until;
+    yield "world!";
+  }
+  const stored = first.reference("stored").putStream(late(permission));
+  const paused = first.reference("paused").putStream(late(new Promise(() => {})));
+  await Promise.all([once(stored, "progress"), once(paused, "progress")]);
+  await paused.pause();
+  const closed = first.close();
+  assert.equal(await Promise.race([closed, second.request("service/ping").then(() => "waits")]), "waits");
+  proceed();
+  await closed;
+  assert.equal((await second.reference("stored").getData(20)).toString(), "Hello, world!");
+  assert.equal((await second.uploadTask(await paused.started()).snapshot()).state, "paused");
+});
+
+check("closing the session early cancels uploads that have a source", async (room) => {
+  const socket = await room.serve();
+  const [first, second] = [await room.connect(socket), await room.connect(socket)];
+  async function* endless() {
+    yield "on and on";
+    await new Promise(() => {});
+  }
+  const upload = first.reference("x").putStream(endless());
+  await once(upload, "progress");
+  await first.close({ drain: false });
+  await assert.rejects(second.uploadTask(await upload.started()).wait(), { reason: "cancelled" });
+});
+
 check("an unused stream does not keep the program running", async (room) => {
   const { status, output } = await room.run(`
     await storage.reference("x").putData("abc").wait();

@@ -24,7 +24,7 @@ from .connection import Answer, Connection, Dispatcher
 from .errors import StorageError
 from .transport import Child, Socket
 from .urls import check_engine, is_url
-from .wire import given
+from .wire import checked_text, given
 
 T = TypeVar("T")
 Self = TypeVar("Self", bound="Session")
@@ -168,7 +168,7 @@ class Session(SessionBase, StorageMethods):
         return concurrent.futures.Future()
 
     def _find(self, path: str, bucket: str | None, object: str | None) -> Any:
-        if is_url(path):
+        if is_url(checked_text(path, "The path of an object, or its URL,")):
             return self._find_url(path, bucket)
         place = {"path": path} if object is None else {"object": object}
         params = {**place, "bucket": self.default_bucket if bucket is None else bucket}

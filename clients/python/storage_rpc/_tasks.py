@@ -13,7 +13,7 @@ from ._methods import Method, TaskVerb
 from ._streams import MOVING
 from ._types import Status
 from .errors import ServiceGone
-from .wire import decode
+from .wire import checked_text, decode
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -125,6 +125,7 @@ class Tasks:
         self._lock = threading.Lock()
 
     def get(self, kind: type[K], id: str) -> K:
+        checked_text(id, "The id of a task")
         with self._lock:
             task = self._known.get((kind, id))
             if task is None:

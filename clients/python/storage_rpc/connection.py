@@ -29,6 +29,8 @@ class Answer(concurrent.futures.Future[T]):
 def steps(timeout: float | None) -> Iterator[float]:
     """The durations of waits that last `timeout` seconds together. Python notices a Ctrl-C that comes just before its main
     thread sleeps only when this thread wakes up."""
+    if not isinstance(timeout, (int, float, type(None))):
+        raise TypeError(f"A timeout is a number of seconds, not {type(timeout).__name__}.")
     end = None if timeout is None else time.monotonic() + timeout
     while (left := STEP if end is None else end - time.monotonic()) > 0:
         yield min(STEP, left)

@@ -71,6 +71,13 @@ def place(reference: Any) -> Any:
         raise TypeError(f"A reference or its URL is wanted, not {type(reference).__name__}.") from None
 
 
+def checked_text(value: Any, what: str) -> str:
+    """The value. Raises `TypeError` for what is no text."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a text, not {type(value).__name__}.")
+    return value
+
+
 def given(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from storage_rpc import BucketMismatch, InvalidArgument, PathError, RPCError
 
 from .support import StorageTestCase
@@ -61,6 +63,18 @@ class ReferenceTests(StorageTestCase):
             with self.assertRaises(PathError):
                 self.storage.reference(url)
         self.assertEqual(self.storage.reference("a b://c").full_path, "a b:/c")
+
+    def test_what_is_no_path_and_no_id_is_named(self) -> None:
+        storage: Any = self.storage
+        for call, what in (
+            (lambda: storage.reference(None), "The path of an object, or its URL, is a text, not NoneType."),
+            (lambda: storage.reference(b"a"), "The path of an object, or its URL, is a text, not bytes."),
+            (lambda: storage.upload_task(5), "The id of a task is a text, not int."),
+            (lambda: storage.call("service/ping", {}), "A timeout is a number of seconds, not dict."),
+        ):
+            with self.assertRaises(TypeError) as refused:
+                call()
+            self.assertEqual(str(refused.exception), what)
 
     def test_urls_of_s3_need_its_engine(self) -> None:
         url = "https://b.s3.eu-central-1.amazonaws.com/k%20x"

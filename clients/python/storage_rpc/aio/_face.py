@@ -16,7 +16,7 @@ from .._methods import Method, TaskVerb
 from .._streams import await_bytes, check_end, size_of
 from .._tasks import R, TaskBase
 from .._types import Metadata, Status
-from ..wire import segments
+from ..wire import checked_text, segments
 from ._session import Session
 from .transport import through
 
@@ -57,7 +57,7 @@ class Place(ReferenceBase):
         return f"gs://{self.bucket}/{self.full_path}"
 
     def child(self: P, path: str) -> P:
-        return self._at(f"{self.full_path}/{path}")
+        return self._at(f"{self.full_path}/{checked_text(path, 'The path of a child')}")
 
     def parent(self: P) -> P | None:
         """None at the root."""

@@ -19,7 +19,7 @@ from .._streams import MOVING, STEP
 from .._tasks import moves
 from ..errors import ServiceGone, StorageError
 from ..urls import check_engine, is_url, not_in, parse_url
-from ..wire import segments
+from ..wire import checked_text, segments
 from .connection import Connection, Dispatcher
 from .transport import Child, Socket, through
 
@@ -204,7 +204,7 @@ class Session(SessionBase, AsyncStorageMethods):
         return promise
 
     def _find(self, path: str, bucket: str | None, object: str | None) -> Mapping[str, Any]:
-        if is_url(path):
+        if is_url(checked_text(path, "The path of an object, or its URL,")):
             found = self._find_url(path)
             if bucket is not None and bucket != found["bucket"]:
                 raise not_in(bucket, found["bucket"], found["object"] or found["fullPath"])
