@@ -219,9 +219,6 @@ enum Program {
     private static func runWithoutRoot(
         _ kind: ClientCommand, _ options: CommandOptions, at path: String, root: String, _ signals: Descriptor?
     ) throws {
-        if options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) {
-            Console.printError("there is no root \(root) yet, so nothing is stored there: put and services create it")
-        }
         let parent = CurrentProcess.temporaryDirectory
         let scratch: ScratchDirectory
         do throws(SystemError) { scratch = try ScratchDirectory(in: parent, named: "storage-rpc-empty-") } catch {
@@ -236,7 +233,15 @@ enum Program {
         }
         var settings = options.service
         settings.root = scratch.path
-        try runPrivately(kind, options, settings, at: path, signals)
+        func tell() {
+            guard options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) else { return }
+            Console.printError("there is no root \(root) yet, so nothing is stored there: put and services create it")
+        }
+        do { try runPrivately(kind, options, settings, at: path, signals) } catch {
+            if !(error is UsageError) { tell() }
+            throw error
+        }
+        tell()
     }
 
     private static func run(_ kind: ClientCommand, _ options: CommandOptions, _ service: CommandService) throws {
