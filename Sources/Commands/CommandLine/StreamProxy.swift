@@ -17,27 +17,60 @@ package enum StreamProxy {
 
     /// Ends the process when the service ends the connection, or when the reader of the output has closed it. At the
     /// end of the input the service still answers pending requests. Throws if the input cannot be read or the output
-    /// not be written.
+    /// not be written, and if the service ends the connection before its client does.
     private static func run(
         through relay: ConnectCommand.Relay, _ input: Descriptor, _ output: Descriptor
     ) throws -> Never {
         CurrentProcess.ignoreChildren()
         let socket = relay.socket, requests = Introductory(relay.introduction)
-        let unread = Mutex<SystemError?>(nil)
+        let unread = Mutex<SystemError?>(nil), session = Mutex(RelayedSession())
         try startThread("relay") {
-            var start = ClientStart(requests)
-            let outcome = copy(from: input, to: socket) { start.pass($0) }
+            var (start, messages) = (ClientStart(requests), RelayedMessages())
+            let outcome = copy(from: input, to: socket) { bytes in
+                let continues = messages.read(bytes) { message in
+                    session.withLock { $0.hear(message) }
+                } lost: {
+                    session.withLock { $0.lose() }
+                }
+                if !continues { session.withLock { $0.end() } }
+                return start.pass(bytes)
+            }
             guard case .ended(let error) = outcome else { return }
             unread.withLock { $0 = error }
+            session.withLock { $0.end() }
             socket.endWriting()
         }
-        var answers = IntroductoryAnswers(requests)
-        let outcome = copy(from: socket, to: output) { answers.pass($0) }
-        if case .unwritable(let error) = outcome, !error.isBrokenPipe {
+        var (answers, messages) = (IntroductoryAnswers(requests), RelayedMessages())
+        let outcome = copy(from: socket, to: output) { bytes in
+            _ = messages.read(bytes) { message in
+                session.withLock { $0.answer(message) }
+            } lost: {
+                session.withLock { $0.lose() }
+            }
+            return answers.pass(bytes)
+        }
+        if case .unwritable(let error) = outcome {
+            if error.isBrokenPipe { CurrentProcess.exit(0) }
             throw OutputError(error: error)
         }
         if let error = unread.withLock(\.self), error != .reset { throw InputError(error: error) }
-        CurrentProcess.exit(0)
+        let end = session.withLock { ($0.status, $0.unanswered) }
+        guard relay.refusal == nil, let status = end.0 else { throw Loss(relay, unanswered: end.1 ?? 0) }
+        CurrentProcess.exit(status)
+    }
+
+    /// The service has ended the connection, although its client has not asked for that.
+    private struct Loss: UserFacingError {
+        let message: String
+
+        init(_ relay: ConnectCommand.Relay, unanswered: Int) {
+            if let refusal = relay.refusal {
+                message = "the service at \(relay.path) refuses the connection: \(refusal.message)"
+                return
+            }
+            let loss = unanswered == 0 ? "" : ", with \(unanswered.counted("request")) unanswered"
+            message = "the service at \(relay.path) is gone\(loss); the next session finds it or starts it again"
+        }
     }
 
     struct InputError: UserFacingError {
