@@ -332,14 +332,16 @@ import Testing
                 echo ${PIPESTATUS[0]}
             }
             try $F $T; try --uploads-at-once=3; try $F --downloads-at-once 3; try --http 127.0.0.1:1
-            [ -z "$T" ] || (cd other; try $T); kill $P; wait $P
+            [ -z "$T" ] || (cd other; try $T); [ \(command) != connect ] || { try --idle-timeout 9; try --idle-timeout 10; }
+            kill $P; wait $P
             """
         let fine = ["ls": "0\n", "mcp": "\"isError\":false\n0\n"][command] ?? "pong\n0\n"
         let status = command == "mcp" ? 0 : 75
         func refusal(_ flag: String) -> String { "\(flag) is for a new service\n\(status)\n" }
         let traced = ["connect", "serve"].contains(command) ? refusal("--trace") : ""
+        let idle = command == "connect" ? fine + refusal("--idle-timeout") : ""
         #expect(
-            await sh(line).text == fine + fine + refusal("--downloads-at-once") + refusal("--http") + traced)
+            await sh(line).text == fine + fine + refusal("--downloads-at-once") + refusal("--http") + traced + idle)
     }
 
     @Test func `What connect starts has no flags of its connection`() async {

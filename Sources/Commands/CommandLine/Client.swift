@@ -85,9 +85,6 @@ package struct Client {
         self.isQuiet = isQuiet
     }
 
-    /// The process of the service. Nil if it is unknown.
-    var process: Int32? { socket.peerProcess }
-
     /// The maximum time until a listening service accepts a connection.
     package static let longestConnect = Duration.seconds(10)
 
@@ -155,7 +152,7 @@ package struct Client {
     /// Sends `initialize`, the first request of a client, and returns the answer. Throws `Unanswered` if none arrives.
     mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
         let id = try say("initialize", params).number?.int64
-        let (began, process) = (ContinuousClock.now, process)
+        let (began, process) = (ContinuousClock.now, socket.peerProcess)
         let message = try answer(Unanswered.name(path, process)) {
             if began.duration(to: .now) >= Self.longestSilence { throw Unanswered(path, process) }
         } isExpected: {

@@ -21,9 +21,9 @@ package enum ConnectCommand {
         let relay: Relay
         do {
             relay = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
-        } catch let refusal as RootService.Refusal {
+        } catch is RootService.Refusal {
             // The service itself tells the client the reason.
-            relay = Relay(path: path, socket: try Client.connect(to: path), refusal: refusal)
+            relay = Relay(path: path, socket: try Client.connect(to: path))
         }
         if Descriptor.standardInput.isTerminal {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
@@ -36,8 +36,6 @@ package enum ConnectCommand {
         let path: String
         package let socket: Descriptor
         var introduction: Introduction?
-        /// Why the service closes the connection at once.
-        var refusal: RootService.Refusal?
     }
 
     /// Connects to the service of the root, and starts one with the flags of `options` if none runs, except for those of
@@ -83,9 +81,9 @@ package enum ConnectCommand {
     ) throws -> Relay {
         defer { withExtendedLifetime(found) {} }
         var relay = Relay(path: path, socket: try Client.connect(to: path, within: limit))
-        if found.started == nil { try options.checkService(found.answer, of: found.client, at: path) }
-        guard !introduction.isNeedless(after: found.answer) else { return relay }
         var client = found.client
+        if found.started == nil { try options.checkService(found.answer, of: &client, at: path) }
+        guard !introduction.isNeedless(after: found.answer) else { return relay }
         let answer = try client.call("initialize", .object(introduction.members))
         try introduction.complete(&client, answer, at: path)
         relay.introduction = introduction

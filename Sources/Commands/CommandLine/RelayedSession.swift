@@ -10,7 +10,7 @@ struct RelayedSession {
     /// The number of requests without an answer. Nil once the service has refused a message whose ids it could not read,
     /// or once one was too long to be read here.
     private(set) var unanswered: Int? = 0
-    /// The ids of pending requests to stop the service.
+    /// The ids of pending requests to stop the service, which came before an `exit`.
     private var stops: [String] = []
     private var isShutDown = false
     private var hasEnded = false
@@ -19,7 +19,9 @@ struct RelayedSession {
 
     /// The exit status of the relay when the service ends the connection. Nil if the client has not asked for that, or
     /// has no answers to all of its requests.
-    var status: Int32? { wanted ?? (hasEnded && unanswered ?? 0 == 0 ? 0 : nil) }
+    var status: Int32? { wanted ?? (hasEnded && unanswered ?? 0 == 0 && refusal == nil ? 0 : nil) }
+    /// Why the service has no room for the connection, as its own sentence.
+    private(set) var refusal: String?
 
     /// The client's input has ended, or cannot be read any further.
     mutating func end() { hasEnded = true }
@@ -31,17 +33,23 @@ struct RelayedSession {
         switch method {
         case "shutdown": isShutDown = true
         case "exit": wanted = wanted ?? (isShutDown ? 0 : 1)
-        case "service/stop": if let id { stops.append(id) } else { wanted = wanted ?? 0 }
+        case "service/stop" where wanted == nil: if let id { stops.append(id) } else { wanted = 0 }
         default: break
         }
     }
 
     mutating func answer(_ message: JSON) {
         guard message["method"] == nil, let id = message["id"].flatMap(Self.text) else { return }
-        if pending[id] != nil { add(-1, to: id) } else if id == "null" { lose() }
+        if pending[id] != nil {
+            add(-1, to: id)
+        } else if id == "null" {
+            lose()
+            if message["error"]?["data"]?["name"] == "quotaExceeded" { refusal = message["error"]?["message"]?.string }
+        }
         guard let stop = stops.firstIndex(where: { $0.hasSameBytes(as: id) }) else { return }
         stops.remove(at: stop)
-        if message["error"] == nil { wanted = wanted ?? 0 }
+        // An `exit` that followed comes too late.
+        if message["error"] == nil { wanted = 0 }
     }
 
     /// A message, or the ids of one, cannot be read.

@@ -181,13 +181,15 @@ struct StartFlag {
     let value: String
     let isFile: Bool
 
-    /// - Parameters:
-    ///   - directory: the directory of relative paths.
-    ///   - own: the directory of those of this flag.
-    func isSame(as other: StartFlag, in directory: String, own: String?) -> Bool {
-        let isAbsolute = value.utf8.first == UInt8(ascii: "/")
-        return name == other.name && value.hasSameBytes(as: other.value)
-            && (!isFile || isAbsolute || own?.hasSameBytes(as: directory) == true)
+    /// Whether a service that was started with the flags has the effect of this one. One that stays longer than
+    /// `--idle-timeout` asks for has it, too.
+    ///
+    /// - Parameter isNear: the service has the working directory of this process.
+    func isHeeded(by flags: [StartFlag], isNear: Bool) -> Bool {
+        let others = flags.filter { $0.name == name }
+        if name == "--idle-timeout" { return others.allSatisfy { Int($0.value) ?? 0 >= Int(value) ?? 0 } }
+        guard !isFile || isNear || value.utf8.first == UInt8(ascii: "/") else { return false }
+        return others.contains { $0.value.hasSameBytes(as: value) }
     }
 }
 

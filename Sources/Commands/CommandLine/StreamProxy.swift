@@ -54,8 +54,8 @@ package enum StreamProxy {
             throw OutputError(error: error)
         }
         if let error = unread.withLock(\.self), error != .reset { throw InputError(error: error) }
-        let end = session.withLock { ($0.status, $0.unanswered) }
-        guard relay.refusal == nil, let status = end.0 else { throw Loss(relay, unanswered: end.1 ?? 0) }
+        let end = session.withLock(\.self)
+        guard let status = end.status else { throw Loss(of: relay.path, end) }
         CurrentProcess.exit(status)
     }
 
@@ -63,13 +63,12 @@ package enum StreamProxy {
     private struct Loss: UserFacingError {
         let message: String
 
-        init(_ relay: ConnectCommand.Relay, unanswered: Int) {
-            if let refusal = relay.refusal {
-                message = "the service at \(relay.path) refuses the connection: \(refusal.message)"
-                return
-            }
+        init(of path: String, _ session: RelayedSession) {
+            let unanswered = session.unanswered ?? 0
             let loss = unanswered == 0 ? "" : ", with \(unanswered.counted("request")) unanswered"
-            message = "the service at \(relay.path) is gone\(loss); the next session finds it or starts it again"
+            message =
+                session.refusal.map { "the service at \(path) has refused the connection: \($0)" }
+                ?? "the service at \(path) is gone\(loss); the next session finds it or starts it again"
         }
     }
 
