@@ -7,9 +7,11 @@ import Storage
 struct RelayedSession {
     /// By the texts of their ids: the requests without an answer.
     private var pending = ByteKeyedDictionary<Int>()
-    /// The number of requests without an answer. Nil once the service has refused a message whose ids it could not read,
-    /// or once one was too long to be read here.
-    private(set) var unanswered: Int? = 0
+    /// The number of requests that were too long to be read, less that of answers to them, and of too long answers.
+    private var unread = 0
+    private var requests = 0
+    /// The service has refused a message whose ids it could not read.
+    private var isUnsure = false
     /// The ids of pending requests to stop the service, which came before an `exit`.
     private var stops: [String] = []
     private var isShutDown = false
@@ -17,9 +19,12 @@ struct RelayedSession {
     /// What a service of the client's own would exit with, once the client has asked for the end.
     private var wanted: Int32?
 
+    /// The number of requests without an answer. 0 if it is not known.
+    var unanswered: Int { isUnsure ? 0 : max(0, requests + unread) }
+
     /// The exit status of the relay when the service ends the connection. Nil if the client has not asked for that, or
     /// has no answers to all of its requests.
-    var status: Int32? { wanted ?? (hasEnded && unanswered ?? 0 == 0 && refusal == nil ? 0 : nil) }
+    var status: Int32? { wanted ?? (hasEnded && unanswered == 0 && refusal == nil ? 0 : nil) }
     /// Why the service has no room for the connection, as its own sentence.
     private(set) var refusal: String?
 
@@ -43,8 +48,10 @@ struct RelayedSession {
         if pending[id] != nil {
             add(-1, to: id)
         } else if id == "null" {
-            lose()
+            isUnsure = true
             if message["error"]?["data"]?["name"] == "quotaExceeded" { refusal = message["error"]?["message"]?.string }
+        } else if !Introductory.has(id: id) {
+            unread -= 1
         }
         guard let stop = stops.firstIndex(where: { $0.hasSameBytes(as: id) }) else { return }
         stops.remove(at: stop)
@@ -52,13 +59,15 @@ struct RelayedSession {
         if message["error"] == nil { wanted = 0 }
     }
 
-    /// A message, or the ids of one, cannot be read.
-    mutating func lose() { unanswered = nil }
+    /// A message of the client was too long to be read. It counts as a request.
+    mutating func hearLong() { unread += 1 }
+
+    mutating func answerLong() { unread -= 1 }
 
     private mutating func add(_ count: Int, to id: String) {
-        let requests = (pending[id] ?? 0) + count
-        pending[id] = requests == 0 ? nil : requests
-        unanswered = unanswered.map { $0 + count }
+        let same = (pending[id] ?? 0) + count
+        pending[id] = same == 0 ? nil : same
+        requests += count
     }
 
     /// Nil for what is no id of a request.
@@ -73,18 +82,18 @@ struct RelayedSession {
 
 /// Reads the messages in one direction of a relayed connection.
 struct RelayedMessages {
-    /// What is longer is relayed unread: a service with the default bounds takes nothing longer.
-    private static let longest = 64 << 20
+    /// What is longer is relayed unread, so that a relay needs little memory.
+    private static let longest = 8 << 20
     private var framing = Framing(maxMessageBytes: longest)
 
     /// Reads the next bytes, of which the last ones are none.
     ///
     /// - Parameters:
     ///   - each: gets each message, those of a batch one by one.
-    ///   - lost: called for a message that cannot be read.
+    ///   - long: called for a message that is too long to be read.
     /// - Returns: false if nothing more can be read.
     mutating func read(
-        _ bytes: UnsafeRawBufferPointer, _ each: (JSON) -> Void, lost: () -> Void
+        _ bytes: UnsafeRawBufferPointer, _ each: (JSON) -> Void, long: () -> Void
     ) -> Bool {
         framing.append(bytes)
         if bytes.isEmpty { framing.finish() }
@@ -92,7 +101,8 @@ struct RelayedMessages {
             switch frame {
             case .message(.array(let batch)?): batch.forEach(each)
             case .message(let message?): each(message)
-            case .message(nil), .tooLong: lost()
+            case .message(nil): break
+            case .tooLong: long()
             case .unreadable: return false
             }
         }

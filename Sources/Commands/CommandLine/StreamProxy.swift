@@ -29,8 +29,8 @@ package enum StreamProxy {
             let outcome = copy(from: input, to: socket) { bytes in
                 let continues = messages.read(bytes) { message in
                     session.withLock { $0.hear(message) }
-                } lost: {
-                    session.withLock { $0.lose() }
+                } long: {
+                    session.withLock { $0.hearLong() }
                 }
                 if !continues { session.withLock { $0.end() } }
                 return start.pass(bytes)
@@ -44,8 +44,8 @@ package enum StreamProxy {
         let outcome = copy(from: socket, to: output) { bytes in
             _ = messages.read(bytes) { message in
                 session.withLock { $0.answer(message) }
-            } lost: {
-                session.withLock { $0.lose() }
+            } long: {
+                session.withLock { $0.answerLong() }
             }
             return answers.pass(bytes)
         }
@@ -64,8 +64,7 @@ package enum StreamProxy {
         let message: String
 
         init(of path: String, _ session: RelayedSession) {
-            let unanswered = session.unanswered ?? 0
-            let loss = unanswered == 0 ? "" : ", with \(unanswered.counted("request")) unanswered"
+            let loss = session.unanswered == 0 ? "" : ", with \(session.unanswered.counted("request")) unanswered"
             message =
                 session.refusal.map { "the service at \(path) has refused the connection: \($0)" }
                 ?? "the service at \(path) is gone\(loss); the next session finds it or starts it again"
@@ -108,7 +107,7 @@ package enum StreamProxy {
 }
 
 /// The requests of an introduction, with ids that no client has.
-private struct Introductory: Sendable {
+struct Introductory: Sendable {
     let messages: [JSON]
 
     init(_ introduction: Introduction?) {
@@ -117,7 +116,12 @@ private struct Introductory: Sendable {
         }
     }
 
-    static func id(_ number: Int) -> JSON { .string("storage-rpc connect \(number)") }
+    private static let name = "storage-rpc connect "
+
+    static func id(_ number: Int) -> JSON { .string("\(name)\(number)") }
+
+    /// - Parameter text: the text of an id.
+    static func has(id text: String) -> Bool { text.hasPrefix("\"\(name)") }
 }
 
 /// Puts the introduction before the first bytes of a client, in the framing that they decide.

@@ -10,18 +10,18 @@ import Testing
     /// The session after the bytes of a client and those of its service, which come in pieces of one byte.
     private func session(_ client: String, _ service: String = "", ends: Bool = true) -> RelayedSession {
         var session = RelayedSession()
-        func read(_ text: String, ends: Bool, _ each: (JSON) -> Void, _ lost: () -> Void) -> Bool {
+        func read(_ text: String, ends: Bool, _ each: (JSON) -> Void, _ long: () -> Void) -> Bool {
             var messages = RelayedMessages()
             for byte in text.utf8 {
-                guard withUnsafeBytes(of: byte, { messages.read($0, each, lost: lost) }) else { return false }
+                guard withUnsafeBytes(of: byte, { messages.read($0, each, long: long) }) else { return false }
             }
-            return !ends || messages.read(UnsafeRawBufferPointer(start: nil, count: 0), each, lost: lost)
+            return !ends || messages.read(UnsafeRawBufferPointer(start: nil, count: 0), each, long: long)
         }
-        if !read(client, ends: ends, { session.hear($0) }, { session.lose() }) { session.end() }
+        if !read(client, ends: ends, { session.hear($0) }, { session.hearLong() }) { session.end() }
         _ = read(service, ends: true) {
             session.answer($0)
         } _: {
-            session.lose()
+            session.answerLong()
         }
         return session
     }
@@ -58,9 +58,32 @@ import Testing
         #expect(session("").status == 0 && session(Self.ping).status == nil && session("{").status == 0)
     }
 
+    @Test func `A message that is too long to be read counts as a request, or as an answer`() {
+        let long = String(repeating: " ", count: 8 << 20)
+        let (request, answer) = (#"{"id":1,"method":"a"}"#, #"{"id":1,"result":1}"#)
+        for (client, service, unanswered) in [
+            (request + long, "", 1), (request + long, answer, 0), (request, answer + long, 0),
+            (request + long, answer + long, 0), (request + "\n" + request + long, answer + long, 1),
+            (request, #"{"id":"storage-rpc connect 0","result":1}"#, 1),
+        ] {
+            var session = RelayedSession()
+            for (text, isClient) in [(client, true), (service, false)] {
+                var messages = RelayedMessages()
+                _ = Array((text + "\n").utf8).withUnsafeBytes { bytes in
+                    messages.read(bytes) {
+                        isClient ? session.hear($0) : session.answer($0)
+                    } long: {
+                        isClient ? session.hearLong() : session.answerLong()
+                    }
+                }
+            }
+            #expect(session.unanswered == unanswered, "\(client.prefix(60)) \(service.prefix(60))")
+        }
+    }
+
     @Test func `A message that the service refuses without an id leaves no count`() {
         let refused = session("[\(Self.ping)]", #"{"id":null,"error":{"code":-32600}}"#)
-        #expect(refused.unanswered == nil && refused.status == 0)
+        #expect(refused.unanswered == 0 && refused.status == 0)
         let full = #"{"id":null,"error":{"code":-13013,"message":"No room.","data":{"name":"quotaExceeded"}}}"#
         #expect(session("", full).status == nil && session("", full).refusal == "No room.")
         #expect(session("Content-Length: x\r\n\r\n", ends: false).status == 0)
