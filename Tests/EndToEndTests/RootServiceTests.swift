@@ -277,7 +277,7 @@ import Testing
         #expect(lines[0] == "a" && lines[1].hasPrefix(#""pid":"#), "\(shared.text)")
         #expect(lines[2].contains("is in use by process") && lines[3] == "75", "\(shared.text)")
         #expect(lines[4].contains(#""result":"pong""#), "\(shared.text)")
-        #expect(lines[5...] == ["0", "a", "0"], "\(shared.text)")
+        #expect(lines[5...] == ["0", "a", "1"], "\(shared.text)")
     }
 
     @Test func `A service on stdio is served through another one only where no flag asks for a new one`() async throws {

@@ -54,8 +54,8 @@ extension CommandPage {
         text: [
             "Serves clients on stdin and stdout, or on a Unix socket. storage-rpc alone is",
             "storage-rpc serve. help protocol begins with a session. Where a service has the",
-            "root, a client on stdin and stdout is served through that one, with the bounds",
-            "and flags that it was started with; other ones are refused (status 75).",
+            "root, a client on stdin and stdout is served through that one, as by connect:",
+            "bounds and other flags that it does not have are refused (status 75).",
         ],
         flags: [
             socket,
@@ -86,7 +86,8 @@ extension CommandPage {
             "Serves one client on stdin and stdout, through the service that all clients of",
             "the root share (--root). Starts it where none runs; it ends 60 s after its last",
             "client. --bucket, --allow-read, --allow-write and the settings hold for this",
-            "client alone; a running service without another flag is refused (status 75).",
+            "client alone; other flags that a running service does not have are refused",
+            "(status 75).",
         ], flags: service, isOfService: true
     ) { options, words in
         guard words.isEmpty else { return nil }

@@ -148,7 +148,7 @@ extension FlagGroup {
                 options.service.limits[keyPath: bound.value] = try line.number(in: bound.range)
             }.suitsRunning()
         },
-        notes: ["They hold for a service. A running one with other bounds is refused (status 75)."])
+        notes: ["A running service keeps its own: other bounds are refused (status 75)."])
 }
 
 extension Token.Kind {
