@@ -166,11 +166,16 @@ enum Program {
     ) throws {
         if try StorageRoot.isVacant(root) {
             guard kind.mayStore(options) else {
-                if options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) {
+                func tell() {
+                    guard options.service.root != nil, !options.isQuiet, !FileSystem.exists(root) else { return }
                     Console.printError(
                         "there is no root \(root) yet, so nothing is stored there: put and services create it")
                 }
-                return try runPrivately(kind, options, options.service, at: path, isRootless: true, signals)
+                do { try runPrivately(kind, options, options.service, at: path, isRootless: true, signals) } catch {
+                    if !(error is UsageError) { tell() }
+                    throw error
+                }
+                return tell()
             }
             var trial = options
             (trial.isTrial, trial.isQuiet, trial.trace, trial.service.logLevel) = (true, true, false, .error)

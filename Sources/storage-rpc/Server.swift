@@ -47,6 +47,8 @@ final class Server {
     private var isSuspended = false
     /// Stdin and stdout have ended, while other clients are connected.
     private var isWithoutStdio = false
+    /// The exit status that the client on stdin and stdout has left.
+    private var stdioStatus: Int32 = 0
     /// The last connection, if the process ends without any: its client sees the end once the root is free.
     private var farewell: Descriptor?
     /// In seconds: the time to connect to a new service, even with `--idle-timeout 0`.
@@ -150,6 +152,7 @@ final class Server {
                 log.write(
                     .warning, "a client \(overrun) and was disconnected", LogFacts(connection: number))
             }
+            if ownership == .own { self.stdioStatus = context?.exitStatus ?? 0 }
             context?.leave()
             context = nil
             self.connections[ObjectIdentifier(connection)] = nil
@@ -195,7 +198,7 @@ final class Server {
             } catch { return }
             // A client may have connected since the last wait.
             guard !Task.isCancelled else { return }
-            self?.end(0, "no client was connected and no task ran for \(seconds) s")
+            self?.end(self?.stdioStatus ?? 0, "no client was connected and no task ran for \(seconds) s")
         }
     }
 

@@ -98,8 +98,13 @@ extension Server {
                     } catch let reason as any UserFacingError
                         where reason is RootInUse || reason is Client.Unanswered
                     {
-                        error.message += " It cannot serve this client: \(reason.message)."
-                        throw error
+                        let sentence = " It cannot serve this client: \(reason.message)."
+                        if reason is RootInUse, options.rootTimeout ?? 0 > 0 {
+                            return try waitForEngine(options, log, orElse: sentence)
+                        }
+                        error.message += sentence
+                        guard reason is RootInUse, exchange(&mayLeave, with: false) else { throw error }
+                        blockThread(milliseconds: timeToLeave)
                     }
                 } else if listens(path) {
                     guard exchange(&mayLeave, with: false) else { throw error }
@@ -109,6 +114,18 @@ extension Server {
             }
         }
         return try makeEngine(options, log, keepsTasks: true)
+    }
+
+    /// Waits for the root as long as `--wait-for-root` says. `reason` follows the error.
+    private nonisolated static func waitForEngine(
+        _ options: ServiceOptions, _ log: Log, orElse reason: String
+    ) throws -> any Engine {
+        do { return try makeEngine(options, log, keepsTasks: true) } catch var error
+            as StorageRoot.OpenError where error.isInUse
+        {
+            error.message += reason
+            throw error
+        }
     }
 
     private nonisolated static func listens(_ path: String) -> Bool {

@@ -105,15 +105,57 @@ import Testing
             #expect(try client.wire.next()?["error"]?["code"] == -13021)
             #expect(try client.call("initialize", rights)["rights"]?["readOnly"] == true)
             #expect(try client.call("initialize")["rights"]?["readOnly"] == true)
-            for other in [#"{"readOnly":true}"#, #"{"allowWrite":["/"]}"#, #"{"within":[]}"#] {
-                #expect(try client.refusal("initialize", other)["code"] == -32600, "\(other)")
+            for outside in ["/", "/none"] {
+                let params = #"{"allowWrite":["\#(outside)"]}"#
+                #expect(try client.refusal("initialize", params)["code"] == -13021, "\(outside)")
             }
+            #expect(try client.call("initialize", #"{"readOnly":false}"#)["rights"]?["readOnly"] == true)
             #expect(try client.refusal("reference/delete", #"{"reference":"gs://b/a"}"#)["code"] == -13021)
             for wrong in [#"{"within":"gs://b"}"#, #"{"allowRead":["a"]}"#, #"{"readOnly":1}"#] {
                 let code = try client.refusal("initialize", wrong)["code"]
                 #expect(code == -32602 || code == -13050, "\(wrong)")
             }
             client.wire.endInput()
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
+    @Test func `A confined connection can be narrowed further, and never widened`() async throws {
+        #expect(await place.sh("mkdir -p in/deep other; for D in . in in/deep; do printf x > $D/f; done").status == 0)
+        let root = place.directory
+        try await onThread {
+            let service = try place.listeningService()
+            let relay = try ServiceProcess(["connect", "--root", place.root, "--allow-read", root + "/in"])
+            let relayed = Caller(WireClient(reading: relay.output, writing: relay.input))
+            let client = try place.connect()
+            try client.call("initialize", #"{"allowRead":["\#(root)/in"]}"#)
+            for client in [relayed, client] {
+                func rights(_ params: String) throws -> JSON? { try client.call("initialize", params)["rights"] }
+                func put(_ path: String, _ object: String = "b/x/f") throws -> JSON? {
+                    let params = #"{"reference":"gs://\#(object)","file":"\#(root)/\#(path)","wait":true}"#
+                    return try client.refusal("reference/putFile", params)["code"]
+                }
+                #expect(try put("in/f") == nil)
+                let kept = try rights(
+                    #"{"allowRead":["\#(root)/in/deep"],"within":["gs://b","gs://c/d"],"allowWrite":[]}"#)
+                #expect(kept?["allowRead"] == [.string(root + "/in/deep")] && kept?["allowWrite"] == [])
+                #expect(
+                    kept?["within"] == ["gs://b/", "gs://c/d"] && kept?["readOnly"] == false, "\(kept?.text ?? "")")
+                #expect(try put("in/f") == -13021 && put("f") == -13021 && put("in/deep/f") == nil)
+                for wider in ["in", "other", "none", ""] {
+                    let params = #"{"allowRead":["\#(root)/\#(wider)"]}"#
+                    #expect(try client.refusal("initialize", params)["code"] == -13021, "\(wider)")
+                }
+                let places = #"{"within":["gs://b/x","gs://c","gs://e"]}"#
+                #expect(try rights(places)?["within"] == ["gs://b/x", "gs://c/d"])
+                #expect(try rights(#"{"within":["gs://b","gs://c/d/e"]}"#)?["within"] == ["gs://c/d/e", "gs://b/x"])
+                #expect(try put("in/deep/f") == nil && put("in/deep/f", "b/y") == -13021)
+                #expect(try rights(#"{"readOnly":true}"#)?["allowRead"] == [.string(root + "/in/deep")])
+                #expect(try put("in/deep/f") == -13021)
+                #expect(try rights(#"{"within":[],"allowRead":[]}"#)?["within"] == [])
+                #expect(try rights(#"{"within":["gs://b/x"],"readOnly":false}"#)?["within"] == [])
+            }
+            service.signal(SIGTERM)
             #expect(try service.waitForExit() == 0)
         }
     }

@@ -34,9 +34,10 @@ import Testing
             let metadata = try all[1].client.call("reference/getMetadata", #"{"reference":"gs://b/a"}"#)
             try #require(metadata["size"]?.number?.int64 == 1)
             try all[2].client.call("service/stop")
-            for one in all {
+            for (number, one) in all.enumerated() {
                 try one.client.waitForEnd()
-                try #require(try one.relay.waitForExit() == 0)
+                try #require(try one.relay.waitForExit() == (number == 2 ? 0 : 1))
+                try #require(one.relay.logged == (number == 2 ? "" : gone("")))
             }
         }
     }
@@ -77,13 +78,78 @@ import Testing
         }
     }
 
+    private func gone(_ loss: String, root: String = "") -> String {
+        "storage-rpc: the service at \(place.root)\(root)/socket is gone\(loss); the next session finds it or starts it again\n"
+    }
+
+    @Test(arguments: ["connect", "serve"], [false, true])
+    func `A relay whose service is killed says so, and how many requests have no answer`(
+        command: String, endsInput: Bool
+    ) async throws {
+        try await onThread {
+            let holder = try place.listeningService()
+            let relay = try ServiceProcess([command, "--root", place.root])
+            let client = Caller(WireClient(reading: relay.output, writing: relay.input))
+            let task = try client.call("reference/putStream", #"{"reference":"gs://b/a"}"#)["task"]?.string ?? ""
+            func wait(_ id: Int) -> String {
+                #"{"jsonrpc":"2.0","id":\#(id),"method":"uploadTask/wait","params":{"task":"\#(task)"}}"#
+            }
+            if endsInput {
+                client.wire.send(wait(2) + "\n[\(wait(3)),\(wait(4))]")
+                let other = try place.connect()
+                while try other.call("service/status")["requests"]?["waiting"]?.number?.int64 != 3 {}
+                client.wire.endInput()
+            }
+            kill(holder.id, SIGKILL)
+            try client.waitForEnd()
+            try #require(try relay.waitForExit() == 1)
+            try #require(relay.logged == gone(endsInput ? ", with 3 requests unanswered" : ""))
+        }
+    }
+
+    @Test(arguments: ["connect", "serve"])
+    func `A relay whose service has no room says so to its client and its user`(command: String) async throws {
+        try await onThread {
+            let holder = try place.listeningService(["--max-connections", "2"])
+            let other = try place.connect()
+            try other.call("service/ping")
+            let relay = try ServiceProcess([command, "--root", place.root])
+            let client = Caller(WireClient(reading: relay.output, writing: relay.input))
+            client.wire.endInput()
+            let answer = try client.wire.next()?["error"]
+            try #require(answer?["code"] == -13013)
+            try client.waitForEnd()
+            try #require(try relay.waitForExit() == 1)
+            let sentence = answer?["message"]?.string ?? ""
+            let path = place.root + "/socket"
+            try #require(
+                relay.logged == "storage-rpc: the service at \(path) has refused the connection: \(sentence)\n")
+            holder.signal(SIGTERM)
+        }
+    }
+
+    @Test(arguments: ["connect", "serve"])
+    func `A relay ends with the status of a service of its own`(command: String) async {
+        let line = """
+            mkfifo in; $S serve --root $R < in > said & P=$!; exec 9> in
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+            for WORDS in "shutdown exit" exit service/ping "" "service/stop exit"; do
+                for WORD in $WORDS; do echo '{"jsonrpc":"2.0","id":1,"method":"'$WORD'"}'; done |
+                    $S \(command) --root $R > answers 9>&-
+                echo $? $(grep -c result answers)
+            done
+            wait $P
+            """
+        #expect(await place.sh(line).text == "0 2\n1 1\n0 1\n0 0\n0 2\n")
+    }
+
     @Test func `connect starts a new service after the previous one was killed`() async throws {
         try await onThread {
             let one = try connect()
             let killed = try one.servicePID()
             kill(killed, SIGKILL)
             try one.client.waitForEnd()
-            try #require(try one.relay.waitForExit() == 0)
+            try #require(try one.relay.waitForExit() == 1)
             let next = try connect()
             try #require(try next.servicePID() != killed)
             try next.client.call("service/stop")

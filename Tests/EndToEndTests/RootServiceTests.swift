@@ -70,6 +70,10 @@ import Testing
         let said = "storage-rpc: there is no root none yet, so nothing is stored there: put and services create it\n"
         #expect(got.text.hasPrefix(said) && got.text.contains("does not exist"), "\(got.text)")
         #expect(got.text.hasSuffix("\n1\n"), "\(got.text)")
+        for words in ["sync a b", "ls gs://b/../a", "get a b c", "rm gs://b/a/../b"] {
+            let wrong = await sh("$S \(words) --root none; echo $?").text
+            #expect(!wrong.contains("no root") && wrong.hasSuffix("\n64\n"), "\(wrong)")
+        }
     }
 
     @Test(arguments: [
@@ -89,7 +93,7 @@ import Testing
     @Test func `An error about a root in use names the command whose service has it, and how to share or end it`() async
     {
         let line = """
-            mkfifo in; $S connect < in > said & P=$!; exec 9> in
+            mkfifo in; $S connect < in > said 2> lost & P=$!; exec 9> in
             echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
             $S serve --socket other; echo $?; $S call service/stop --root $R > /dev/null; exec 9>&-; wait $P
             """
@@ -290,7 +294,7 @@ import Testing
         #expect(lines[0] == "a" && lines[1].hasPrefix(#""pid":"#), "\(shared.text)")
         #expect(lines[2].contains("is in use by process") && lines[3] == "75", "\(shared.text)")
         #expect(lines[4].contains(#""result":"pong""#), "\(shared.text)")
-        #expect(lines[5...] == ["0", "a", "0"], "\(shared.text)")
+        #expect(lines[5...] == ["0", "a", "1"], "\(shared.text)")
     }
 
     @Test func `A service on stdio is served through another one only where no flag asks for a new one`() async throws {
@@ -298,22 +302,83 @@ import Testing
             ping() { echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S "$@" --root $R 2>&1; echo $?; }
             $S gateway 127.0.0.1:0 --root $R > said 2> log & P=$!; await '[ -s said ]'
             ping serve; ping serve --tasks pause --log-level off --stdio; ping serve --durability none
+            ping serve --allow-read /; ping serve --max-upload-retry-time 1
             ping serve --durability full; ping connect --durability none; ping connect --durability full
             for F in --harness "--http 127.0.0.1:0" "--trace t" "--gateway 127.0.0.1:0" "--buckets a" "--tasks resume" \
-                "--max-tasks 3" "--allow-read /" "--uploads-at-once 2" "--max-upload-retry-time 1"; do
-                ping serve $F | sed "s/process $P (storage-rpc gateway);/process N;/" | grep -oE 'is in use by process N|^[0-9]+$'
+                "--max-tasks 3" "--uploads-at-once 2"; do
+                ping serve $F | sed "s/process $P (storage-rpc gateway);/process N;/" |
+                    grep -oE 'is in use by process N|[-a-z]+ (is for a new service|[0-9]+, not 3)|^[0-9]+$'
             done
             kill $P; wait $P
             """
         let pong = #"{"jsonrpc":"2.0","id":1,"result":"pong"}"# + "\n0\n"
         let said = await sh(line).text
         let rest = said.split(separator: pong, omittingEmptySubsequences: false)
-        try #require(rest.count == 5 && rest[..<3].allSatisfy(\.isEmpty), "\(said)")
+        try #require(rest.count == 7 && rest[..<5].allSatisfy(\.isEmpty), "\(said)")
         let durability = "the service at \(place.root)/storage-rpc/socket has --durability none, not full"
-        #expect(rest[3].contains("is in use by process") && rest[3].hasSuffix("\(durability).\n75\n"), "\(said)")
-        let last = rest[4].split(separator: "\n")
+        #expect(rest[5].contains("is in use by process") && rest[5].hasSuffix("\(durability).\n75\n"), "\(said)")
+        let last = rest[6].split(separator: "\n")
         #expect(last.prefix(2) == ["storage-rpc: \(durability)", "75"], "\(said)")
-        #expect(last.dropFirst(2) == ArraySlice((0..<10).flatMap { _ in ["is in use by process N", "75"] }), "\(said)")
+        let flags = ["--http", "--trace", "--gateway", "--buckets", "--tasks"].map { "\($0) is for a new service" }
+        let reasons = flags + ["--max-tasks 10000, not 3", "--uploads-at-once is for a new service"]
+        #expect(
+            last.dropFirst(2).joined(separator: "\n")
+                == (["is in use by process N\n75"] + reasons.map { "is in use by process N\n\($0)\n75" })
+                .joined(separator: "\n"), "\(said)")
+    }
+
+    @Test(arguments: ["connect", "serve", "ls", "mcp"])
+    func `A flag that has its effect at the start suits only a running service that was started with it`(
+        command: String
+    ) async {
+        let line = """
+            mkdir other; F="--uploads-at-once 3 --http 127.0.0.1:0"; T=
+            case \(command) in connect|serve) T="--trace t" ;; esac
+            $S serve --shared $F --idle-timeout=9 --trace t --root $R 2> log & P=$!; await '[ -S $R/socket ]'
+            try() {
+                case \(command) in
+                ls) $S ls "$@" ;;
+                mcp)
+                    {
+                        printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":{%s}}\\n' initialize '"protocolVersion":"2025-06-18"' \
+                            tools/call '"name":"list_objects","arguments":{}'
+                        await '[ $(grep -c . answers) = 2 ]'
+                    } | $S mcp "$@" --root $R > answers; cat answers ;;
+                *) echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S \(command) "$@" --root $R ;;
+                esac 2>&1 | grep -oE -e '--[a-z-]+ is for a new service|pong|"isError":false'
+                echo ${PIPESTATUS[0]}
+            }
+            try $F $T; try --uploads-at-once=3; try $F --downloads-at-once 3; try --http 127.0.0.1:1
+            [ -z "$T" ] || (cd other; try $T); [ \(command) != connect ] || { try --idle-timeout 9; try --idle-timeout 10; }
+            kill $P; wait $P
+            """
+        let fine = ["ls": "0\n", "mcp": "\"isError\":false\n0\n"][command] ?? "pong\n0\n"
+        let status = command == "mcp" ? 0 : 75
+        func refusal(_ flag: String) -> String { "\(flag) is for a new service\n\(status)\n" }
+        let traced = ["connect", "serve"].contains(command) ? refusal("--trace") : ""
+        let idle = command == "connect" ? fine + refusal("--idle-timeout") : ""
+        #expect(
+            await sh(line).text == fine + fine + refusal("--downloads-at-once") + refusal("--http") + traced + idle)
+    }
+
+    @Test func `What connect starts has no flags of its connection`() async {
+        let line = """
+            mkdir in; printf x > f; printf x > in/f
+            say() { printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}\\n' "$@"; }
+            put() {
+                {
+                    say 1 reference/putFile '{"reference":"gs://b/f","file":"'$PWD/$1'","wait":true}'
+                    say 2 storage/getSettings {}; say 3 storage/reference {}
+                } | $S connect --root $R $2 | grep -oE '"maxUploadRetryTime":[0-9]+|"code":-[0-9]+|"bucket":"[a-z-]+"' | sort -u
+            }
+            put f "--allow-read in --max-upload-retry-time 7 --bucket films"; put f; put in/f "--allow-read in"
+            $S call service/stop; idle; $S connect --root $R --allow-read none < /dev/null; echo $?; [ -e $R/socket ] || echo none
+            """
+        let unconfined = "\"bucket\":\"b\"\n\"bucket\":\"default-bucket\"\n\"maxUploadRetryTime\":600\n"
+        #expect(
+            await sh(line).text == "\"bucket\":\"b\"\n\"bucket\":\"films\"\n\"code\":-13021\n\"maxUploadRetryTime\":7\n"
+                + unconfined
+                + unconfined + "null\nstorage-rpc: --allow-read none: there is no such directory\n64\nnone\n")
     }
 
     @Test func `A service that serves through another one ends at a signal, and the other one continues`() async {

@@ -62,12 +62,13 @@ extension ClientCommandRunner {
     }
 
     /// A line about a task, on a terminal of at most 80 columns.
-    private static func line(_ task: ListedTask, _ width: Int) -> String {
+    static func line(_ task: ListedTask, _ width: Int) -> String {
         let progress = task.snapshot["progress"]
         let total = progress?["totalUnitCount"]?.number?.int64 ?? 0
         let completed = progress?["completedUnitCount"]?.number?.int64 ?? 0
-        // The total of a stream is the number of its bytes so far, so it has no percentage.
-        let isOpen = completed == total && progress?["fractionCompleted"]?.number?.double == 0
+        // The total of a stream, and that of a folder that is being searched, grows, so they have no percentage.
+        let isStream = completed == total && progress?["fractionCompleted"]?.number?.double == 0
+        let isOpen = isStream || task.snapshot["isPlanned"] == false
         let part = isOpen ? "so far" : "\(ProgressReport.percent(completed, of: total))%".padded(to: 4) + " of"
         let state = task.snapshot["state"]?.string ?? ""
         let isUpload = task.kind == .uploadTask || task.snapshot["kind"] == "put"
@@ -75,7 +76,7 @@ extension ClientCommandRunner {
         let verb = task.snapshot["kind"]?.string.flatMap { verbs[$0] } ?? (isUpload ? "put" : "get")
         let start =
             "\(task.id.prefix(width))  \(state.padded(to: 9)) \(part.padded(to: 7)) "
-            + "\(ProgressReport.size(total).padded(to: 10)) \(verb)  "
+            + "\(ProgressReport.size(isOpen ? completed : total).padded(to: 10)) \(verb)  "
         let title = task.snapshot["reference"]?.title ?? ""
         return start + (Descriptor.standardOutput.isTerminal ? title.elided(to: max(20, 80 - start.count)) : title)
     }

@@ -290,8 +290,6 @@ package struct CommandOptions {
     /// Shows a trace while it is recorded.
     var isFollowing = false
     var timeline = Timeline.Options()
-    /// The first given flag that a running service would ignore.
-    private(set) var flagOfNewService: String?
     /// Refuses repeated and contradicting flags.
     var once = GivenFlags()
     /// The words that may be URLs of another storage than the engine's.
@@ -299,19 +297,7 @@ package struct CommandOptions {
     /// The umask for new files.
     package var newFilesMask: UInt32 = 0o077
 
-    /// Throws if a flag requires another service than the running one.
-    ///
-    /// - Parameter answer: the answer of that service to `initialize`.
-    package func checkFlags(of answer: JSON, at path: String) throws(RootInUse) {
-        try service.checkService(answer, at: path)
-        guard let flag = flagOfNewService else { return }
-        throw RootInUse(
-            message: "\(flag) is for a new service, but one runs already at \(path); "
-                + "storage-rpc call service/stop --socket \(path.quotedForShell) ends that one")
-    }
-
-    /// Records a flag for the service to be started. `--wait-for-root` is left out, since the command itself waits, and
-    /// the service of a command gets no flags of its connection, since it serves other commands, too.
+    /// Records a flag for the service to be started.
     ///
     /// - Parameters:
     ///   - group: the group of a flag that all services have.
@@ -321,13 +307,7 @@ package struct CommandOptions {
     ) {
         if group != nil { service.given.append(word) }
         guard group != nil || isOfService else { return }
-        let isOfConnection = flag.isOfConnection && !isOfService
-        let isHeeded = isOfConnection || flag.suitsRunningService(flag.value == nil ? "" : line.lastValue)
-        if !isHeeded, flagOfNewService == nil { flagOfNewService = word }
-        guard word != "--wait-for-root" else { return }
-        let words = flag.value == nil ? [word] : [word, line.lastValue]
-        service.words += words
-        if !isOfConnection { service.sharedWords += words }
+        service.record(flag, word, flag.value == nil ? nil : line.lastValue)
     }
 
     /// Throws if flags set metadata although nothing is stored.

@@ -53,7 +53,9 @@ extension CommandPage {
         name: "serve", synopsis: "", summary: "serve JSON-RPC on stdio (the default) or --socket",
         text: [
             "Serves clients on stdin and stdout, or on a Unix socket. storage-rpc alone is",
-            "storage-rpc serve. help protocol begins with a session.",
+            "storage-rpc serve. help protocol begins with a session. Where a service has the",
+            "root, a client on stdin and stdout is served through that one, as by connect:",
+            "bounds and other flags that it does not have are refused (status 75).",
         ],
         flags: [
             socket,
@@ -68,7 +70,7 @@ extension CommandPage {
         guard words.isEmpty else { return nil }
         try options.checkService()
         service.takesSocket = ServiceManager.givesSocket
-        service.mayBeAnother = service.listensBesides && options.flagOfNewService == nil
+        service.mayBeAnother = service.listensBesides
         if !service.listens {
             guard service.idleTimeout == nil else {
                 throw UsageError(message: "--idle-timeout is for --socket and --shared; try --help")
@@ -83,7 +85,9 @@ extension CommandPage {
         text: [
             "Serves one client on stdin and stdout, through the service that all clients of",
             "the root share (--root). Starts it where none runs; it ends 60 s after its last",
-            "client.",
+            "client. --bucket, --allow-read, --allow-write and the settings hold for this",
+            "client alone; other flags that a running service does not have are refused",
+            "(status 75).",
         ], flags: service, isOfService: true
     ) { options, words in
         guard words.isEmpty else { return nil }

@@ -33,7 +33,7 @@ package struct CommandService {
         }
         var found = try service.find()
         if found.started == nil {
-            try options.checkFlags(of: found.answer, at: path)
+            try options.service.checkService(found.answer, of: &found.client, at: path)
             tellOtherVersion(found.answer, at: path, options)
         }
         try introduction.complete(&found.client, found.answer, at: path)
@@ -50,7 +50,7 @@ package struct CommandService {
             let introduction = isPrivate ? nil : try Introduction(options.service)
             let answer = try client.initialize(kind.params(introduction, isPrivate: isPrivate), at: path)
             if !isPrivate {
-                try options.checkFlags(of: answer, at: path)
+                try options.service.checkService(answer, of: &client, at: path)
                 if let engine = answer["engine"]?.string { try options.checkPlaces(of: engine) }
                 Self.tellOtherVersion(answer, at: path, options)
                 try introduction?.complete(&client, answer, at: path)

@@ -23,7 +23,7 @@ package enum ConnectCommand {
             relay = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
         } catch is RootService.Refusal {
             // The service itself tells the client the reason.
-            relay = Relay(socket: try Client.connect(to: path))
+            relay = Relay(path: path, socket: try Client.connect(to: path))
         }
         if Descriptor.standardInput.isTerminal {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
@@ -33,15 +33,18 @@ package enum ConnectCommand {
 
     /// A connection for a client, and its introduction, unless the service knows that already.
     package struct Relay {
+        let path: String
         package let socket: Descriptor
         var introduction: Introduction?
     }
 
-    /// Connects to the service of the root, and starts one with the flags of `options` if none runs.
+    /// Connects to the service of the root, and starts one with the flags of `options` if none runs, except for those of
+    /// the connection.
     package static func find(
         socket path: String, root: String, _ options: ServiceOptions, isQuiet: Bool,
         prepareLog: @escaping () throws -> String
     ) throws -> Relay {
+        let introduction = try Introduction(options)
         var service = RootService(
             path: path, root: root, timeout: options.rootTimeout ?? timeout, isQuiet: isQuiet, signals: nil,
             client: { Client(socket: $0, signals: nil, isQuiet: isQuiet) },
@@ -50,9 +53,9 @@ package enum ConnectCommand {
             let idle = options.idleTimeout == nil ? ["--idle-timeout", "60"] : []
             let (log, output) = try ServiceLog.open(prepareLog())
             return try BackgroundService(
-                ["serve", "--shared", "--wait-for-root", "0"] + idle + options.words, output, log)
+                ["serve", "--shared", "--wait-for-root", "0"] + idle + options.sharedWords, output, log)
         }
-        return try connect(service.find(), path, options)
+        return try connect(service.find(), path, options, introduction)
     }
 
     /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered` and `RootInUse`.
@@ -62,8 +65,9 @@ package enum ConnectCommand {
         guard let socket = try Client.connect(toRunning: path, within: limit) else { return nil }
         var client = Client(socket: socket, signals: nil)
         do {
-            let answer = try client.initialize([:], at: path)
-            return try connect(.init(client: client, answer: answer, started: nil), path, options, within: limit)
+            let found = RootService.Found(
+                client: client, answer: try client.initialize([:], at: path), started: nil)
+            return try connect(found, path, options, Introduction(options), within: limit)
         } catch is Client.Failure {
             return nil
         }
@@ -72,17 +76,14 @@ package enum ConnectCommand {
     /// Connects a second time. The connection of `found` stays open until then, so that the service does not end. On it
     /// the introduction is tried.
     private static func connect(
-        _ found: RootService.Found, _ path: String, _ options: ServiceOptions,
+        _ found: RootService.Found, _ path: String, _ options: ServiceOptions, _ introduction: Introduction,
         within limit: Duration = Client.longestConnect
     ) throws -> Relay {
         defer { withExtendedLifetime(found) {} }
-        var relay = Relay(socket: try Client.connect(to: path, within: limit))
-        // A service that this process has started has all of its flags.
-        guard found.started == nil else { return relay }
-        try options.checkService(found.answer, at: path)
-        let introduction = try Introduction(options)
-        guard !introduction.isNeedless(after: found.answer) else { return relay }
+        var relay = Relay(path: path, socket: try Client.connect(to: path, within: limit))
         var client = found.client
+        if found.started == nil { try options.checkService(found.answer, of: &client, at: path) }
+        guard !introduction.isNeedless(after: found.answer) else { return relay }
         let answer = try client.call("initialize", .object(introduction.members))
         try introduction.complete(&client, answer, at: path)
         relay.introduction = introduction

@@ -13,7 +13,7 @@ struct Flag: Sendable {
     /// The flag may be repeated, and each value counts.
     let isRepeatable: Bool
     /// Whether a running service satisfies the flag, whatever its own flags are, or refuses it by comparison. Any other
-    /// flag needs a new service.
+    /// flag is for a new service, or for one that was started with it.
     private(set) var suitsRunningService: @Sendable (_ value: String) -> Bool = { _ in false }
     /// The service of the root heeds the flag of a client for its connection alone.
     private(set) var isOfConnection = false

@@ -147,7 +147,8 @@ extension FlagGroup {
             Flag(bound.flag, nil, "N", "\(Limits()[keyPath: bound.value])") { options, line in
                 options.service.limits[keyPath: bound.value] = try line.number(in: bound.range)
             }.suitsRunning()
-        })
+        },
+        notes: ["A running service keeps its own: other bounds are refused (status 75)."])
 }
 
 extension Token.Kind {

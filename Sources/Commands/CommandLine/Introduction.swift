@@ -67,10 +67,11 @@ package struct Introduction: Sendable {
 package struct RootInUse: UserFacingError { package let message: String }
 
 extension ServiceOptions {
-    /// Throws `RootInUse` if a running service has other bounds, or another durability, than the flags ask for.
+    /// Throws `RootInUse` if a running service has other bounds, or another durability, than the flags ask for, or was
+    /// started without a flag that it would have to be started with.
     ///
     /// - Parameter answer: the answer to `initialize`.
-    func checkService(_ answer: JSON, at path: String) throws(RootInUse) {
+    func checkService(_ answer: JSON, of client: inout Client, at path: String) throws {
         if let wanted = namedDurability, case let has = answer["durability"]?.string, has != wanted.rawValue {
             let has = has.map { "has --durability \($0)" } ?? "does not say its durability"
             throw RootInUse(message: "the service at \(path) \(has), not \(wanted.rawValue)")
@@ -83,6 +84,21 @@ extension ServiceOptions {
             else { continue }
             throw RootInUse(message: "the service at \(path) has \(bound.flag) \(has), not \(wanted)")
         }
+        guard !startFlags.isEmpty else { return }
+        let process = try client.call("service/status", [:])["pid"]?.number?.int64
+        guard let flag = startFlag(missingIn: process.flatMap { Int32(exactly: $0) }) else { return }
+        throw RootInUse(
+            message: "\(flag) is for a new service, but one runs already at \(path); "
+                + "storage-rpc call service/stop --socket \(path.quotedForShell) ends that one")
+    }
+
+    /// The first flag that the process of a running service was not started with.
+    private func startFlag(missingIn process: Int32?) -> String? {
+        guard let (words, directory) = process.flatMap(CurrentProcess.arguments),
+            case .serve(let service)? = try? Command(words)
+        else { return startFlags.first?.word }
+        let isNear = CurrentProcess.workingDirectory?.hasSameBytes(as: directory) == true
+        return startFlags.first { !$0.isHeeded(by: service.startFlags, isNear: isNear) }?.word
     }
 
     /// The absolute path of a directory that a flag names.

@@ -106,7 +106,7 @@ extension Help {
         ("~/.local/share/storage-rpc", "The root: objects and state, unless --root names another directory."),
         ("ROOT/socket", "Where the service of the root listens, while one runs."),
         ("PREFIX/share/doc/storage-rpc", "The documentation, where PREFIX/bin has the program."),
-        ("ROOT/service.log", "The log of a service that storage-rpc connect has started."),
+        ("ROOT/service.log", "The log of a service that storage-rpc connect or mcp has started."),
     ]
 
     private static let exitStatus = [

@@ -9,9 +9,11 @@ import Transfers
 package struct ServiceOptions {
     package var stdio = false
     /// The flags of the service as they were given, without `--wait-for-root`.
-    package var words: [String] = []
-    /// Those of the words that a service which serves other commands, too, may have.
+    var words: [String] = []
+    /// Those of the words that a service which serves other clients, too, may have.
     var sharedWords: [String] = []
+    /// The given flags that a running service heeds only if it was started with them.
+    private(set) var startFlags: [StartFlag] = []
     /// The given flags that all services have.
     var given: [String] = []
     /// A bound is given, which holds for all clients of a service.
@@ -82,16 +84,29 @@ package struct ServiceOptions {
     /// A service manager has opened the socket.
     package var takesSocket = false
     package var listens: Bool { socket != nil || isShared || takesSocket }
-    /// The client may be served by another service that holds the root and has other flags.
+    /// The client may be served by another service that holds the root.
     package var mayBeAnother = false
 
-    /// The options with the trace file of the environment, unless a flag names one. A client that is traced may not be
-    /// served by another service.
+    /// The options with the trace file of the environment, unless a flag names one.
     package var traced: ServiceOptions {
         guard trace == nil, let file = CurrentProcess.environment("STORAGE_RPC_TRACE") else { return self }
         var options = self
-        (options.trace, options.mayBeAnother) = (file, false)
+        options.trace = file
+        options.startFlags.append(StartFlag(word: "STORAGE_RPC_TRACE", name: "--trace", value: file, isFile: true))
         return options
+    }
+
+    /// Records a flag for the service to be started. `--wait-for-root` is left out, since the client itself waits, and a
+    /// service that serves other clients, too, gets no flags of a connection.
+    mutating func record(_ flag: Flag, _ word: String, _ value: String?) {
+        if !flag.isOfConnection, !flag.suitsRunningService(value ?? "") {
+            startFlags.append(
+                StartFlag(word: word, name: flag.names[0], value: value ?? "", isFile: flag.value == "FILE"))
+        }
+        guard word != "--wait-for-root" else { return }
+        let given = [word] + (value.map { [$0] } ?? [])
+        words += given
+        if !flag.isOfConnection { sharedWords += given }
     }
 
     /// The service serves one client on stdio, and listens on the socket of its root, so that other clients need not
@@ -154,6 +169,27 @@ package struct ServiceOptions {
                 message: "\(word) \(gateway) is not on the loopback: anybody could change objects; "
                     + "--allow-insecure allows it")
         }
+    }
+}
+
+/// A flag that has its effect when a service starts.
+struct StartFlag {
+    /// What the user has written: the flag, or a variable of the environment.
+    let word: String
+    let name: String
+    /// Empty for a flag without one.
+    let value: String
+    let isFile: Bool
+
+    /// Whether a service that was started with the flags has the effect of this one. One that stays longer than
+    /// `--idle-timeout` asks for has it, too.
+    ///
+    /// - Parameter isNear: the service has the working directory of this process.
+    func isHeeded(by flags: [StartFlag], isNear: Bool) -> Bool {
+        let others = flags.filter { $0.name == name }
+        if name == "--idle-timeout" { return others.allSatisfy { Int($0.value) ?? 0 >= Int(value) ?? 0 } }
+        guard !isFile || isNear || value.utf8.first == UInt8(ascii: "/") else { return false }
+        return others.contains { $0.value.hasSameBytes(as: value) }
     }
 }
 

@@ -17,27 +17,58 @@ package enum StreamProxy {
 
     /// Ends the process when the service ends the connection, or when the reader of the output has closed it. At the
     /// end of the input the service still answers pending requests. Throws if the input cannot be read or the output
-    /// not be written.
+    /// not be written, and if the service ends the connection before its client does.
     private static func run(
         through relay: ConnectCommand.Relay, _ input: Descriptor, _ output: Descriptor
     ) throws -> Never {
         CurrentProcess.ignoreChildren()
         let socket = relay.socket, requests = Introductory(relay.introduction)
-        let unread = Mutex<SystemError?>(nil)
+        let unread = Mutex<SystemError?>(nil), session = Mutex(RelayedSession())
         try startThread("relay") {
-            var start = ClientStart(requests)
-            let outcome = copy(from: input, to: socket) { start.pass($0) }
+            var (start, messages) = (ClientStart(requests), RelayedMessages())
+            let outcome = copy(from: input, to: socket) { bytes in
+                let continues = messages.read(bytes) { message in
+                    session.withLock { $0.hear(message) }
+                } long: {
+                    session.withLock { $0.hearLong() }
+                }
+                if !continues { session.withLock { $0.end() } }
+                return start.pass(bytes)
+            }
             guard case .ended(let error) = outcome else { return }
             unread.withLock { $0 = error }
+            session.withLock { $0.end() }
             socket.endWriting()
         }
-        var answers = IntroductoryAnswers(requests)
-        let outcome = copy(from: socket, to: output) { answers.pass($0) }
-        if case .unwritable(let error) = outcome, !error.isBrokenPipe {
+        var (answers, messages) = (IntroductoryAnswers(requests), RelayedMessages())
+        let outcome = copy(from: socket, to: output) { bytes in
+            _ = messages.read(bytes) { message in
+                session.withLock { $0.answer(message) }
+            } long: {
+                session.withLock { $0.answerLong() }
+            }
+            return answers.pass(bytes)
+        }
+        if case .unwritable(let error) = outcome {
+            if error.isBrokenPipe { CurrentProcess.exit(0) }
             throw OutputError(error: error)
         }
         if let error = unread.withLock(\.self), error != .reset { throw InputError(error: error) }
-        CurrentProcess.exit(0)
+        let end = session.withLock(\.self)
+        guard let status = end.status else { throw Loss(of: relay.path, end) }
+        CurrentProcess.exit(status)
+    }
+
+    /// The service has ended the connection, although its client has not asked for that.
+    private struct Loss: UserFacingError {
+        let message: String
+
+        init(of path: String, _ session: RelayedSession) {
+            let loss = session.unanswered == 0 ? "" : ", with \(session.unanswered.counted("request")) unanswered"
+            message =
+                session.refusal.map { "the service at \(path) has refused the connection: \($0)" }
+                ?? "the service at \(path) is gone\(loss); the next session finds it or starts it again"
+        }
     }
 
     struct InputError: UserFacingError {
@@ -76,7 +107,7 @@ package enum StreamProxy {
 }
 
 /// The requests of an introduction, with ids that no client has.
-private struct Introductory: Sendable {
+struct Introductory: Sendable {
     let messages: [JSON]
 
     init(_ introduction: Introduction?) {
@@ -85,7 +116,12 @@ private struct Introductory: Sendable {
         }
     }
 
-    static func id(_ number: Int) -> JSON { .string("storage-rpc connect \(number)") }
+    private static let name = "storage-rpc connect "
+
+    static func id(_ number: Int) -> JSON { .string("\(name)\(number)") }
+
+    /// - Parameter text: the text of an id.
+    static func has(id text: String) -> Bool { text.hasPrefix("\"\(name)") }
 }
 
 /// Puts the introduction before the first bytes of a client, in the framing that they decide.

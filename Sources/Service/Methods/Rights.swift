@@ -80,10 +80,27 @@ struct Rights: Equatable, Sendable {
     }
 
     private func includes(_ reference: Reference) -> Bool {
-        guard let within else { return true }
-        return within.contains {
-            $0.bucket.hasSameBytes(as: reference.bucket) && ($0 == reference || $0.isAbove(reference.object))
+        within?.contains { Self.place($0, includes: reference) } ?? true
+    }
+
+    private static func place(_ place: Reference, includes reference: Reference) -> Bool {
+        place.bucket.hasSameBytes(as: reference.bucket) && (place == reference || place.isAbove(reference.object))
+    }
+
+    /// The rights that these and others have in common. The directories of the others are in those of these rights.
+    func narrowed(to others: Rights) -> Rights {
+        var rights = Rights(isReadOnly: isReadOnly || others.isReadOnly, within: within, files: files)
+        if let places = others.within {
+            let kept = within?.filter { place in
+                !places.contains(place) && places.contains { Self.place($0, includes: place) }
+            }
+            rights.within = places.filter(includes) + (kept ?? [])
         }
+        if let directories = others.files {
+            rights.files = LocalConfinement(
+                reading: directories.reading ?? files?.reading, writing: directories.writing ?? files?.writing)
+        }
+        return rights
     }
 
     /// Whether all names that begin with the prefix of a reference are included.
@@ -216,13 +233,11 @@ extension Params {
 }
 
 extension ConnectionContext {
-    /// Confines the connection. Throws if it is confined already in another way: a right that was given up stays so.
-    func confine(to wanted: Rights) throws(RPCError) {
-        guard rights == nil || rights == wanted else {
-            throw .invalidRequest("This connection is confined already; open another one for other rights.")
-        }
-        rights = wanted
-    }
+    /// Confines the connection to rights that it has: a right that was given up stays so.
+    func confine(to wanted: Rights) { rights = rights?.narrowed(to: wanted) ?? wanted }
+
+    /// The local files that the connection may use, in which directories of further rights are found.
+    var files: any LocalFileAccess { transfers.engine.localFiles(of: rights?.files) }
 
     /// Tells which tasks the connection may know; nil if it may know all.
     func knownTasks<Snapshot: ConfinedSnapshot>() -> (@Loop (Snapshot) -> Bool)? {

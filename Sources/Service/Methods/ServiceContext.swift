@@ -293,9 +293,13 @@ package final class ConnectionContext: MethodContext {
 
     func notify(_ method: String, _ params: JSON) { peer?.notify(method, params, .always) }
 
+    /// What the process ends with because of the client: 1 after an `exit` without `shutdown`.
+    package private(set) var exitStatus: Int32 = 0
+
     func exit() {
+        exitStatus = isShutDown ? 0 : 1
         switch ownership {
-        case .own where !service.othersStay(): service.exit(isShutDown ? 0 : 1, "exit on stdio")
+        case .own where !service.othersStay(): service.exit(exitStatus, "exit on stdio")
         case .own, .shared: peer?.end()
         }
     }

@@ -18,6 +18,17 @@ extension CurrentProcess {
         return line?.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0, radix: 8) }.map { $0 & 0o777 }
     }
 
+    /// The words of the command line of a process of the same user, in whose working directory relative paths are. Nil
+    /// if they are unknown.
+    package static func arguments(of process: Int32) -> (words: [String], directory: String)? {
+        guard let bytes = try? OpenFile("/proc/\(process)/cmdline", []).readAll(atMost: 2 << 20),
+            let directory = try? OpenFile(placeAt: "/proc/\(process)/cwd", isDirectory: true, noMagicLinks: false)
+                .location
+        else { return nil }
+        let words = bytes.split(separator: 0, omittingEmptySubsequences: false).dropFirst().dropLast()
+        return (words.map { String(decoding: $0, as: UTF8.self) }, directory)
+    }
+
     /// Reads a signal from the descriptor of `blockTerminationSignals`, a signalfd, whose records begin with the
     /// number. Nil if none has arrived.
     package static func receiveSignal(from signals: Descriptor) -> Int32? {

@@ -1,7 +1,9 @@
-import CommandLine
+import JSONText
 import Platform
 import TestSupport
 import Testing
+
+@testable import CommandLine
 
 @Suite(.watchdog) struct ProgressReportTests {
     private func report() -> ProgressReport {
@@ -24,6 +26,22 @@ import Testing
                 "  \(String(repeating: "写真", count: 20))  0% of 4.0 MiB",
             ])
         #expect(report().sentence == "12 of 1200 files, 300.0 MiB of 1.0 GiB (29%), 24.0 MiB/s, 0:30 left")
+    }
+
+    @Test(arguments: [
+        (false, 0, 0, "so far  0 bytes"), (false, 5, 7, "so far  5 bytes"), (true, 5, 10, "50%  of 10 bytes"),
+    ])
+    func `A folder that is being searched has no percentage in the list of tasks`(
+        isPlanned: Bool, completed: Int64, total: Int64, part: String
+    ) {
+        let snapshot: JSON = [
+            "state": "paused", "kind": "write", "isPlanned": .bool(isPlanned),
+            "progress": [
+                "completedUnitCount": JSON(completed), "totalUnitCount": JSON(total), "fractionCompleted": 0.5,
+            ],
+        ]
+        let line = ClientCommandRunner.line(.init(kind: .folderTask, id: "527e1234", snapshot: snapshot), 8)
+        #expect(line.hasPrefix("527e1234  paused    \(part)"), "\(line)")
     }
 
     @Test(arguments: [10, 20, 30, 49, 50, 79, 80, 200]) func `Lines fit the terminal`(width: Int) {

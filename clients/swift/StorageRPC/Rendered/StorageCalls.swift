@@ -38,12 +38,14 @@ public enum StorageCalls {
         /// The connection permanently gives up changing objects and making download URLs. Default: `false`.
         public var readOnly: Bool?
         /// The connection reads only local files in these directories, given as absolute paths; an empty list allows
-        /// none. They must exist, else -13050, and must also be within those of `--allow-read`.
+        /// none. Each must exist, else -13050. Each must be in a directory of the `--allow-read` of the service, and of
+        /// the rights that the connection has already; else -13021, whether or not it exists.
         public var allowRead: [String]?
-        /// Like `allowRead`, for the local files that downloads write.
+        /// Like `allowRead`, with `--allow-write`, for the local files that downloads write.
         public var allowWrite: [String]?
-        /// The connection uses only these objects and all objects below them, and sees only their tasks and buckets.
-        /// Everything else is -13021, whether or not it exists.
+        /// The connection uses only these objects and all objects below them, and sees only their tasks and buckets. Of
+        /// the rights that it has already it keeps what both have in common. Everything else is -13021, whether or not
+        /// it exists.
         public var within: [StorageWire.ReferenceParam]?
         /// Answer
         public struct Answer: Decodable, Sendable {

@@ -1,0 +1,91 @@
+import JSONText
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+@Suite(.watchdog) struct RelayedSessionTests {
+    private static let ping = #"{"jsonrpc":"2.0","id":1,"method":"service/ping"}"#
+
+    /// The session after the bytes of a client and those of its service, which come in pieces of one byte.
+    private func session(_ client: String, _ service: String = "", ends: Bool = true) -> RelayedSession {
+        var session = RelayedSession()
+        func read(_ text: String, ends: Bool, _ each: (JSON) -> Void, _ long: () -> Void) -> Bool {
+            var messages = RelayedMessages()
+            for byte in text.utf8 {
+                guard withUnsafeBytes(of: byte, { messages.read($0, each, long: long) }) else { return false }
+            }
+            return !ends || messages.read(UnsafeRawBufferPointer(start: nil, count: 0), each, long: long)
+        }
+        if !read(client, ends: ends, { session.hear($0) }, { session.hearLong() }) { session.end() }
+        _ = read(service, ends: true) {
+            session.answer($0)
+        } _: {
+            session.answerLong()
+        }
+        return session
+    }
+
+    private func framed(_ text: String, _ hasHeaders: Bool) -> String {
+        hasHeaders ? "Content-Length: \(text.utf8.count)\r\n\r\n\(text)" : text + "\n"
+    }
+
+    @Test(arguments: [false, true])
+    func `Requests are counted by their ids, in batches too, and notifications and answers are not`(hasHeaders: Bool) {
+        let client = [
+            Self.ping, #"[{"id":"1","method":"a"},{"id":1.0,"method":"a"},{"method":"b"},{"id":7,"result":1}]"#,
+            #"{"id":null,"method":"a"}"#,
+        ].map { framed($0, hasHeaders) }.joined()
+        #expect(session(client).unanswered == 4 && session(client).status == nil)
+        let some = [#"{"id":7,"method":"auth/refreshToken"}"#, #"[{"id":1,"result":1},{"id":"1","error":{}}]"#]
+        #expect(session(client, some.map { framed($0, hasHeaders) }.joined()).unanswered == 2)
+        let all = some + [#"{"method":"event"}"#, #"{"id":null,"error":{}}"#, #"{"id":1.0,"result":1}"#]
+        let answered = session(client, all.map { framed($0, hasHeaders) }.joined())
+        #expect(answered.unanswered == 0 && answered.status == 0)
+        #expect(session(client, all.map { framed($0, hasHeaders) }.joined(), ends: false).status == nil)
+    }
+
+    @Test func `The client ends the session with exit, with the end of its input, and with a stop that is answered`() {
+        let (shutdown, exit) = (#"{"id":2,"method":"shutdown"}"# + "\n", #"{"method":"exit"}"# + "\n")
+        let (stop, stopped) = (#"{"id":3,"method":"service/stop"}"# + "\n", #"{"id":3,"result":null}"# + "\n")
+        for (client, service, status) in [
+            (exit, "", 1), (shutdown + exit, "", 0), (exit + shutdown, "", 1), (shutdown, "", nil), (stop, "", nil),
+            (stop, stopped, 0), (stop + exit, stopped, 0), (exit + stop, stopped, 1), ("", "", nil),
+            (stop, #"{"id":3,"error":{"code":-13021}}"# + "\n", nil), ("[\(Self.ping),\(exit.dropLast())]\n", "", 1),
+        ] as [(String, String, Int32?)] {
+            #expect(session(client, service, ends: false).status == status, "\(client)\(service)")
+        }
+        #expect(session("").status == 0 && session(Self.ping).status == nil && session("{").status == 0)
+    }
+
+    @Test func `A message that is too long to be read counts as a request, or as an answer`() {
+        let long = String(repeating: " ", count: 8 << 20)
+        let (request, answer) = (#"{"id":1,"method":"a"}"#, #"{"id":1,"result":1}"#)
+        for (client, service, unanswered) in [
+            (request + long, "", 1), (request + long, answer, 0), (request, answer + long, 0),
+            (request + long, answer + long, 0), (request + "\n" + request + long, answer + long, 1),
+            (request, #"{"id":"storage-rpc connect 0","result":1}"#, 1),
+        ] {
+            var session = RelayedSession()
+            for (text, isClient) in [(client, true), (service, false)] {
+                var messages = RelayedMessages()
+                _ = Array((text + "\n").utf8).withUnsafeBytes { bytes in
+                    messages.read(bytes) {
+                        isClient ? session.hear($0) : session.answer($0)
+                    } long: {
+                        isClient ? session.hearLong() : session.answerLong()
+                    }
+                }
+            }
+            #expect(session.unanswered == unanswered, "\(client.prefix(60)) \(service.prefix(60))")
+        }
+    }
+
+    @Test func `A message that the service refuses without an id leaves no count`() {
+        let refused = session("[\(Self.ping)]", #"{"id":null,"error":{"code":-32600}}"#)
+        #expect(refused.unanswered == 0 && refused.status == 0)
+        let full = #"{"id":null,"error":{"code":-13013,"message":"No room.","data":{"name":"quotaExceeded"}}}"#
+        #expect(session("", full).status == nil && session("", full).refusal == "No room.")
+        #expect(session("Content-Length: x\r\n\r\n", ends: false).status == 0)
+    }
+}
