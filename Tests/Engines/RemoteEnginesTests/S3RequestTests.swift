@@ -215,6 +215,53 @@ import Transfers
         #expect(try contentsOf(directory + "/b") == [1])
     }
 
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `A folder is copied with two looks and one request for each object`(kind: FolderRequest.Kind) async throws {
+        for name in ["d/a", "d/b", "t/b", "t/other"] { try await place.backend.put(Array(name.utf8), at: name) }
+        let asked = try await requests {
+            try await folder(kind) { request in
+                request.reference = try ref("t")
+                request.copies = [FolderCopy(try ref("d"), to: try ref("t"))]
+            }.counts
+        }
+        #expect(asked.value.completed == 2 && asked.kinds.count { $0 == .rewrite } == 2)
+        // The plan looks for the version of the one object that is replaced. A move looks before it deletes.
+        #expect(asked.kinds.prefix(3) == [.list, .list, .getMetadata])
+        #expect(asked.kinds.count { $0 == .getMetadata } == (kind == .move ? 7 : 5))
+        #expect(fixture.bytes("b", "t/b") == Array("d/b".utf8) && (fixture.bytes("b", "d/b") == nil) == (kind == .move))
+    }
+
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .aws, .swift])
+    func `A copy has the metadata of its own bytes`(server: StorageFixture.S3Settings.Server) async throws {
+        fixture.s3.server = server
+        try await place.backend.put([1], at: "a")
+        fixture.faults = [
+            .init(.first(.rewrite), .meanwhile { [fixture] in try? fixture.put([2, 3], "b", "a", by: .s3) })
+        ]
+        let copy = try await place.backend.run(.copy(of: ref("a"), to: ref("c")), retryTime: .seconds(600))
+        #expect(copy.size == 2)
+        _ = try await place.backend.fetch("c", to: scratch.path + "/file")
+        #expect(try contentsOf(scratch.path + "/file") == [2, 3])
+    }
+
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .aws, .swift])
+    func `A change of metadata does not describe the bytes that another client stores meanwhile`(
+        server: StorageFixture.S3Settings.Server
+    ) async throws {
+        fixture.s3.server = server
+        try await place.backend.put([1], at: "a")
+        fixture.faults = [
+            .init(.first(.patch), .meanwhile { [fixture] in try? fixture.put([2, 3], "b", "a", by: .s3) })
+        ]
+        var change = MetadataChange()
+        change.content[.contentType] = "text/x"
+        let changed = try await place.backend.updateMetadata(
+            of: ref("a"), change, if: Preconditions(), for: Caller(retryTime: .seconds(600)))
+        #expect(changed.size == 2 && changed.settable.content[.contentType] == "text/x")
+        _ = try await place.backend.fetch("a", to: scratch.path + "/file")
+        #expect(try contentsOf(scratch.path + "/file") == [2, 3])
+    }
+
     @Test func `A look decides where the tag in a list does not prove that a file is unchanged`() async throws {
         let bytes = noise((8 << 20) + 1)
         _ = try await place.backend.run(.data(bytes, to: ref("d/parts")))
