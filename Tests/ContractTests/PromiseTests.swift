@@ -15,7 +15,7 @@ import Testing
         let paths = tests.compactMap { ($0 as? String).map { "/" + $0 } }
         var file: String?
         var names = 0
-        for match in page.matches(of: /`([A-Za-z]+Tests\/[A-Za-z]+)`|`(Tests\/[A-Za-z]+\/run)`|"([^"]+)"/) {
+        for match in page.matches(of: /`([A-Za-z]+Tests\/[A-Za-z0-9]+)`|`(Tests\/[A-Za-z]+\/run)`|"([^"]+)"/) {
             if let suite = match.1 {
                 let path = try #require(paths.first { $0.hasSuffix("/\(suite).swift") }, "\(suite)")
                 file = try String(contentsOf: Self.package.appending(path: "Tests/\(path)"), encoding: .utf8)

@@ -225,11 +225,13 @@ package final class InMemoryFolderPlan: FolderPlan {
         }
     }
 
-    package func hasItems(below path: String) async throws(StorageError) -> Bool {
-        let start = path.isEmpty ? "" : path + "/"
-        return try use { state in
-            state.items.contains {
-                $0.action == .transfer && $0.state != .refused && $0.path.utf8.starts(with: start.utf8)
+    package func haveItems(below paths: [String]) async throws(StorageError) -> [Bool] {
+        try use { state in
+            paths.map { path in
+                let start = path.isEmpty ? "" : path + "/"
+                return state.items.contains {
+                    $0.action == .transfer && $0.state != .refused && $0.path.utf8.starts(with: start.utf8)
+                }
             }
         }
     }

@@ -9,6 +9,8 @@ struct DestinationFile {
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
+    /// The directory with what shows that the path still leads to it. Nil in allowed directories, which are searched each time.
+    private var known: FoundDirectory?
     /// A file that was changed after this moment is kept; nil if every file may be replaced.
     var keepsNewer: Beginning? { didSet { isNewer = false } }
     /// No file is replaced, but the one of this download.
@@ -37,8 +39,17 @@ struct DestinationFile {
             throw .file(path, "cannot be written: it needs an absolute path")
         }
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
+        if directory == nil || known != nil, allowed == nil,
+            let known = known ?? FoundDirectory.shared(directoryPath, below: tree), known.isCurrent,
+            !ReservedDirectory.covers(known.directory, at: known.location)
+        {
+            (self.known, directory) = (known, known.directory)
+            return
+        }
         let (found, location) = try findDirectory()
-        if let tree { try location?.check(directoryPath, isBelow: tree, of: path) }
+        let treeDirectory = try tree.flatMap { tree throws(StorageError) in
+            try location?.check(directoryPath, isBelow: tree, of: path)
+        }
         guard !ReservedDirectory.covers(found, at: location) else {
             throw .file(
                 path, "cannot be written: it would be in the root of the service, which only the service changes")
@@ -47,12 +58,22 @@ struct DestinationFile {
             throw .file(path, "cannot be written: its directory was moved")
         }
         directory = found
+        if allowed == nil, let location { known = try? known(found, at: location, treeDirectory) }
+    }
+
+    private func known(
+        _ found: OpenFile, at location: [UInt8], _ treeDirectory: OpenFile?
+    ) throws(SystemError) -> FoundDirectory {
+        guard let tree, let treeDirectory else {
+            return try FoundDirectory(found, at: location, directoryPath, below: nil)
+        }
+        return try FoundDirectory(found, at: location, directoryPath, below: (tree, try treeDirectory.status().key))
     }
 
     /// Whether the download belongs to a task over a folder.
     var isInTree: Bool { tree != nil }
 
-    mutating func close() { directory = nil }
+    mutating func close() { (directory, known) = (nil, nil) }
 
     /// Returns whether a file exists. Throws `unknown` with path and reason for anything but a regular file, and for a
     /// newer file that is kept.

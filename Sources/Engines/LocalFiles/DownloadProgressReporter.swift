@@ -6,6 +6,8 @@ import Synchronization
 /// when the attempt ends or is aborted. May be called on any thread.
 package final class DownloadProgressReporter: Sendable {
     private static let pause = Duration.milliseconds(100)
+    /// In bytes: the first bytes of an object up to this size are followed by the others at once.
+    private static let shortest: Int64 = 64 << 10
 
     private struct State {
         var newest: Progress?
@@ -39,7 +41,7 @@ package final class DownloadProgressReporter: Sendable {
             state.lastCount = last
             return count - last >= step || count == size || state.elapsed() >= Self.pause
         }
-        if isDue { tell() } else { tellSoon() }
+        if isDue { tell() } else if count > 0 || size > Self.shortest { tellSoon() }
     }
 
     /// Reports the unreported progress, and nothing later.

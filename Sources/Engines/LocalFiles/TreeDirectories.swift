@@ -312,15 +312,17 @@ extension TreeDirectories {
 
 extension [UInt8] {
     /// Throws unless this location of a file or directory is the one that its path below the tree says: otherwise a link
-    /// below the tree was followed.
+    /// below the tree was followed. Returns the tree's directory.
     ///
     /// - Parameters:
     ///   - path: an absolute path that begins with the tree's.
     ///   - file: the file that an error names.
-    func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) {
-        let start: [UInt8]?
+    @discardableResult
+    func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) -> OpenFile {
+        let directory: OpenFile, start: [UInt8]?
         do throws(ClientPath.Failure) {
-            start = try ClientPath.check(ClientPath.open(tree, isDirectory: true))
+            directory = try ClientPath.open(tree, isDirectory: true)
+            start = try ClientPath.check(directory)
         } catch {
             switch error {
             case .system(let error) where error.isShortage:
@@ -331,7 +333,7 @@ extension [UInt8] {
             }
         }
         let rest = Array(path.utf8.dropFirst(tree.utf8.count)).names
-        guard let start, names != start.names + rest else { return }
+        guard let start, names != start.names + rest else { return directory }
         throw .file(file, "cannot be used: a directory between it and \(tree) became a link, or was moved")
     }
 }

@@ -197,6 +197,8 @@ struct PartPage: Equatable {
 protocol CopyDialect: Sendable {
     /// The session whose parts the calls copy, according to the token of one; nil if there is none.
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession?
+    /// Whether one request makes the whole copy, which no session precedes.
+    func copiesAtOnce(_ object: ObjectMetadata) -> Bool
     /// - Parameters:
     ///   - object: the source.
     ///   - token: the token of the previous call; nil for the first one.
@@ -214,6 +216,7 @@ protocol CopyDialect: Sendable {
 
 extension CopyDialect {
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession? { nil }
+    func copiesAtOnce(_ object: ObjectMetadata) -> Bool { false }
 }
 
 enum CopyStatus {

@@ -13,6 +13,7 @@ final class DownloadBuffer: MediaDestination {
         var filling = MemoryBlock(byteCount: blockSize)
         var spare = MemoryBlock(byteCount: blockSize)
         var filled = 0
+        var taken: Int64 = 0
         var isWriting = false
         var wake: HTTPWaker?
         var failure: StorageError?
@@ -23,16 +24,24 @@ final class DownloadBuffer: MediaDestination {
 
     private let queue: SerialQueue<PartialDownload>
     private let write: Write
+    private let whenTaken: @Sendable (_ count: Int64) -> Void
     private let state = Mutex(State())
 
-    init(on queue: SerialQueue<PartialDownload>, _ write: @escaping Write) { (self.queue, self.write) = (queue, write) }
+    /// - Parameter whenTaken: called on the transfer thread with the number of bytes taken so far, some of which are not
+    ///   written.
+    init(
+        on queue: SerialQueue<PartialDownload>, whenTaken: @escaping @Sendable (_ count: Int64) -> Void = { _ in },
+        _ write: @escaping Write
+    ) {
+        (self.queue, self.whenTaken, self.write) = (queue, whenTaken, write)
+    }
 
     /// The first error of a write. All writes of earlier bytes are done once the queue has run.
     var failure: StorageError? { state.withLock { $0.failure } }
 
-    /// Opens the file before the first write. An error ends the transfer.
+    /// Opens the file with the first write, or with the next work of the queue. An error ends the transfer.
     func open(_ open: @escaping @Sendable (PartialDownload) throws(StorageError) -> Void) {
-        queue.submit { [self] partial in
+        queue.append { [self] partial in
             do throws(StorageError) { try open(partial) } catch {
                 let wake = state.withLock { $0.failed(error) }
                 wake?()
@@ -41,8 +50,9 @@ final class DownloadBuffer: MediaDestination {
     }
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
-        let (outcome, mustStart) = state.withLock { $0.take(bytes, wake) }
+        let (outcome, mustStart, taken) = state.withLock { $0.take(bytes, wake) }
         if mustStart { queue.submit { [self] partial in writeAll(to: partial) } }
+        if outcome == .taken { whenTaken(taken) }
         return outcome
     }
 
@@ -60,18 +70,18 @@ final class DownloadBuffer: MediaDestination {
 }
 
 extension DownloadBuffer.State {
-    fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool) {
-        if let failure { return (.failed(failure.message), false) }
+    fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool, Int64) {
+        if let failure { return (.failed(failure.message), false, taken) }
         let room = filling.bytes
-        guard bytes.count <= room.count else { return (.failed("too many bytes at once"), false) }
+        guard bytes.count <= room.count else { return (.failed("too many bytes at once"), false, taken) }
         guard bytes.count <= room.count - filled else {
             self.wake = wake
-            return (.later, false)
+            return (.later, false, taken)
         }
         UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(from: bytes)
-        filled += bytes.count
+        (filled, taken) = (filled + bytes.count, taken + Int64(bytes.count))
         defer { isWriting = true }
-        return (.taken, !isWriting)
+        return (.taken, !isWriting, taken)
     }
 
     /// The next block to write, with a waker if the transfer waits.

@@ -12,6 +12,7 @@ protocol MediaDestination: Sendable {
 final class MediaSink: HTTPBodySink {
     private struct State {
         var head: MediaHead?
+        var described: MediaDescription?
         var status: Int?
         /// The number of bytes of the response before the first missing one.
         var skipped: Int64 = 0
@@ -38,6 +39,8 @@ final class MediaSink: HTTPBodySink {
 
     /// Nil before bytes of an object have arrived, and for an empty body.
     var head: MediaHead? { state.withLock { $0.head } }
+    /// What the header of the response says, once bytes have arrived.
+    var described: MediaDescription? { state.withLock { $0.described } }
     /// The status of the response, once it has begun.
     var status: Int? { state.withLock { $0.status } }
     var left: Int64 { state.withLock { $0.left } }
@@ -47,10 +50,13 @@ final class MediaSink: HTTPBodySink {
     var isTooMuch: Bool { state.withLock { $0.isTooMuch } }
 
     func accepts(status: Int, headers: HTTPHeaders) -> Bool {
-        let head = MediaHead(
-            status, headers, dialect.description(in: headers, of: content.reference), of: content, from: offset)
+        accepts(status: status, headers: headers, dialect.description(in: headers, of: content.reference))
+    }
+
+    func accepts(status: Int, headers: HTTPHeaders, _ described: MediaDescription) -> Bool {
+        let head = MediaHead(status, headers, described, of: content, from: offset)
         state.withLock { state in
-            (state.head, state.status) = (head, status)
+            (state.head, state.status, state.described) = (head, status, described)
             if case .bytes(let start) = head { state.skipped = offset - start }
         }
         return head != nil

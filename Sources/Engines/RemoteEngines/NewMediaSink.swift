@@ -33,7 +33,7 @@ final class NewMediaSink: HTTPBodySink {
         let buffer = open(object)
         let media = MediaSink(StoredContent(object), from: 0, into: buffer, dialect)
         state.withLock { $0 = .described(object, media, buffer) }
-        return media.accepts(status: status, headers: headers)
+        return media.accepts(status: status, headers: headers, MediaDescription(object))
     }
 
     /// An empty body is not passed to the sink.

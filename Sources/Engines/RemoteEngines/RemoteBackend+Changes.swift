@@ -170,7 +170,7 @@ extension RemoteBackend {
         mayBeDone = mayBeDone || response.status >= 500 || response.status == 408
         if response.status == 412 {
             // Another client wrote first; the next attempt reads the object again.
-            if binding != nil {
+            if binding != nil || dialect.marksWrites && change.conditions.isEmpty {
                 refusal.retryable = true
             } else if !change.conditions.isEmpty {
                 throw try await preconditionFailed(change.reference, for: change.caller)

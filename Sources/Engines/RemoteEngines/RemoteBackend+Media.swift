@@ -73,7 +73,7 @@ extension RemoteBackend {
         of response: HTTPResponse, to request: RemoteRequest, _ sink: MediaSink
     ) throws(StorageError) -> MediaOutcome<MediaDescription> {
         let (status, reference) = (response.status, sink.content.reference)
-        let described = dialect.description(in: response.headers, of: reference)
+        let described = sink.described ?? dialect.description(in: response.headers, of: reference)
         switch MediaHead(status, response.headers, described, of: sink.content, from: sink.offset) {
         case .bytes where sink.left == 0: return .done(described)
         case .bytes: throw .garbled("\(sink.left) bytes are missing", response, reference, retryable: true)

@@ -66,7 +66,7 @@ final class RemoteDownload: TransferSession {
     ) async {
         guard !step.isAborted else { return }
         defer { hasTried = true }
-        queue.submit { partial in partial.keepsNewer = keepsNewer }
+        queue.append { partial in partial.keepsNewer = keepsNewer }
         let answer: DownloadAnswer
         do throws(StorageError) {
             answer = .completed(
@@ -75,9 +75,12 @@ final class RemoteDownload: TransferSession {
                 })
         } catch {
             let error = error.about(download.reference)
-            answer = await queue.run { partial in partial.isSuperseded } ? .superseded(error) : .failed(error)
+            let isSuperseded = await queue.run { partial in
+                defer { partial.park() }
+                return partial.isSuperseded
+            }
+            answer = isSuperseded ? .superseded(error) : .failed(error)
         }
-        await queue.run { partial in partial.park() }
         reports.end()
         step.answer(answer)
     }
@@ -116,16 +119,18 @@ final class RemoteDownload: TransferSession {
             guard response.isSuccess else { throw .refusal(response, of: request, to: reference, by: backend.dialect) }
             sink.bodyEnded(response)
         }
-        await queue.run { _ in }
         switch sink.head {
         case .described(let object, let media, let buffer):
+            let outcome = Result { () throws(StorageError) in try backend.outcome(of: answer, to: request, media) }
+            // The writes of the buffer end before the file does.
+            if case .success(.done) = outcome { return (object.generation, try await finish(object, step, buffer)) }
+            await queue.run { _ in }
             if let failure = buffer.failure { throw failure }
-            switch try backend.outcome(of: answer, to: request, media) {
-            case .done: return (object.generation, try await finish(object, step))
-            case .doubtful(let error):
+            if case .doubtful(let error) = try outcome.get() {
                 await distrust(object, reports)
                 return (object.generation, .doubtful(error))
             }
+            return nil
         case .undescribed: return nil
         case nil:
             _ = try answer.get()
@@ -143,8 +148,11 @@ final class RemoteDownload: TransferSession {
     private nonisolated func open(
         _ partial: PartialDownload, for object: ObjectMetadata, _ part: DownloadMachine.Step, _ step: PendingAnswer
     ) throws(StorageError) {
-        let isShort = object.size <= Self.longestShort && part == .fetch
-        try partial.open(for: object.generation, isShort: isShort) { !step.isAborted }
+        try partial.open(for: object.generation, isShort: isShort(object, part)) { !step.isAborted }
+    }
+
+    private nonisolated func isShort(_ object: ObjectMetadata, _ part: DownloadMachine.Step) -> Bool {
+        object.size <= Self.longestShort && part == .fetch
     }
 
     /// Forgets the bytes of a response that cannot be trusted.
@@ -198,7 +206,11 @@ final class RemoteDownload: TransferSession {
         for object: ObjectMetadata, _ part: DownloadMachine.Step, from offset: Int64, _ step: PendingAnswer,
         _ reports: DownloadProgressReporter
     ) -> DownloadBuffer {
-        DownloadBuffer(on: queue) { partial, bytes throws(StorageError) in
+        // A file of a folder gives its turn to the next one without waiting for the disk.
+        let isEarly = download.tree != nil && isShort(object, part)
+        return DownloadBuffer(on: queue) { count in
+            if isEarly, offset + count == object.size { reports.arrived(object.size, of: object.size) }
+        } _: { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
             let wanted = UnsafeRawBufferPointer(
                 rebasing: bytes.prefix(Int(min((part.end ?? .max) - partial.offset, Int64(bytes.count)))))
@@ -220,11 +232,16 @@ final class RemoteDownload: TransferSession {
         return StorageError(.cancelled, "The request ends at byte \(offset).")
     }
 
+    /// Ends the file, and closes its descriptors.
+    ///
+    /// - Parameter buffer: has the last bytes of the file.
     private func finish(
-        _ object: ObjectMetadata, _ step: PendingAnswer
+        _ object: ObjectMetadata, _ step: PendingAnswer, _ buffer: DownloadBuffer? = nil
     ) async throws(StorageError) -> MediaOutcome<ObjectMetadata> {
         do throws(StorageError) {
             _ = try await queue.run { partial throws(StorageError) in
+                defer { partial.park() }
+                if let failure = buffer?.failure { throw failure }
                 guard !step.isAborted else { return false }
                 return try partial.finish(size: object.size, object.checksums, if: step.mayCommit)
             }

@@ -73,10 +73,13 @@ private struct ServerCopyBookmark: Codable {
         if let answer = try await destination.answerIfSuperseded() { return answer }
         try backend.dialect.check(upload.metadata)
         if let expected = source.found?.checksums.md5 { try upload.checkMD5(expected) }
-        try await destination.lookBefore(createsSession: true)
+        if !isAtOnce { try await destination.lookBefore(createsSession: true) }
         (token, copied) = (nil, 0)
         return .opened()
     }
+
+    /// Whether one request makes the copy: the look right before it is the only one.
+    private var isAtOnce: Bool { source.found.map(dialect.copiesAtOnce) ?? false }
 
     /// The object that a call without an answer has stored; nil if it has not.
     private func stored() async throws(StorageError) -> ObjectMetadata? {
@@ -88,7 +91,11 @@ private struct ServerCopyBookmark: Codable {
         defer { turn?.done() }
         if let stored = try await stored() { return .completed(stored) }
         if let answer = try await destination.answerIfSuperseded() { return answer }
-        try await destination.lookAgain()
+        if isAtOnce, !destination.predecessor.isSeen {
+            try await destination.lookBefore(createsSession: true)
+        } else {
+            try await destination.lookAgain()
+        }
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
         let request = dialect.copy(
             object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
@@ -128,7 +135,8 @@ private struct ServerCopyBookmark: Codable {
             return now.generation == object.generation
                 ? .refusal(response, of: request, to: object.reference, by: backend.dialect) : .replaced(now)
         case 412:
-            _ = try await backend.look(at: source, for: upload.caller)
+            let now = try await backend.look(at: source, for: upload.caller)
+            guard now.generation == object.generation else { return .replaced(now) }
             return try await destination.refusal(
                 response, of: request, isRepetition: destination.predecessor.isBound)
         default: return .refusal(response, of: request, to: upload.reference, by: backend.dialect)

@@ -52,6 +52,14 @@ struct MediaDescription: Equatable, Sendable {
     }
 }
 
+extension MediaDescription {
+    init(_ object: ObjectMetadata) {
+        self.init(
+            generation: object.generation, size: object.size,
+            encoding: ContentEncoding(object.settable.content[.contentEncoding]), checksums: object.checksums)
+    }
+}
+
 /// A content encoding; the default is `identity`.
 struct ContentEncoding: Equatable, Sendable {
     private let text: String

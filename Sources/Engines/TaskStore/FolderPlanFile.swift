@@ -203,8 +203,8 @@ extension FolderPlanFile {
         try await write { try $0.note(objects) }
     }
 
-    func hasItems(below path: String) async throws(StorageError) -> Bool {
-        try await read { try $0.hasItems(below: path) }
+    func haveItems(below paths: [String]) async throws(StorageError) -> [Bool] {
+        try await read { database in try paths.map(database.hasItems) }
     }
 
     func isInTheWay(_ path: String) async throws(StorageError) -> Bool {

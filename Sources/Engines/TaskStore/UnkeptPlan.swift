@@ -21,7 +21,7 @@ final class UnkeptPlan: FolderPlan {
     func nextDirectory() async -> String? { nil }
     func didRead(_ directory: String) async {}
     func note(_ objects: [(path: String, object: FolderObject)]) async -> Set<String> { [] }
-    func hasItems(below path: String) async -> Bool { false }
+    func haveItems(below paths: [String]) async -> [Bool] { paths.map { _ in false } }
     func isInTheWay(_ path: String) async -> Bool { false }
     func hasFailedTransfers() async -> Bool { false }
     func clear() async {}

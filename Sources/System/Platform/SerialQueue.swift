@@ -24,6 +24,9 @@ public final class SerialQueue<State: ~Copyable>: Sendable {
         if enqueue(work) { threads.submit { [self] in runAll() } }
     }
 
+    /// Adds work that runs before the next submitted work, which saves waking a thread for it alone.
+    public func append(_ work: @escaping Work) { inbox.withLock { $0.waiting.append(work) } }
+
     /// Submits work from a thread that may block. If the queue is idle, the work runs on this thread, which saves
     /// waking another one.
     public func submitHere(_ work: @escaping Work) {

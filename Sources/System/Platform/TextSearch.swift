@@ -19,7 +19,18 @@ extension Collection where Element: Equatable {
 }
 
 extension StringProtocol {
-    package func firstRange(of text: String) -> Range<Index>? { utf8.firstRange(of: text.utf8) }
+    package func firstRange(of text: String) -> Range<Index>? {
+        var text = text
+        guard !text.isEmpty,
+            let found = utf8.withContiguousStorageIfAvailable({ bytes in
+                text.withUTF8 { UnsafeRawBufferPointer(bytes).firstIndex(of: UnsafeRawBufferPointer($0)) }
+            })
+        else { return utf8.firstRange(of: text.utf8) }
+        return found.map { offset in
+            let start = utf8.index(utf8.startIndex, offsetBy: offset)
+            return start..<utf8.index(start, offsetBy: text.utf8.count)
+        }
+    }
 
     package func has(_ text: String) -> Bool { firstRange(of: text) != nil }
 

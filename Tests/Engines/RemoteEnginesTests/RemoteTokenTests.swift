@@ -21,6 +21,17 @@ import Testing
         }
     }
 
+    @Test func `A token that is at hand needs no timer`() async throws {
+        for type in Self.places {
+            let clock = ManualClock()
+            let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
+            try place.fixture.put([1], "b", "a")
+            let caller = Caller(tokens: ReadyTokens(), retryTime: .seconds(5000))
+            _ = try await place.backend.metadata(of: ref("a"), for: caller)
+            #expect(!clock.hasSlept)
+        }
+    }
+
     @Test func `The wait for a token ends after the caller's retry time, by the engine's clock`() async throws {
         for type in Self.places {
             let clock = ManualClock()
@@ -33,6 +44,13 @@ import Testing
             #expect(error.code == .unauthenticated && error.message.contains("took more than 5000 seconds"))
             #expect(place.fixture.requests.isEmpty)
         }
+    }
+}
+
+/// Has its token at hand.
+private struct ReadyTokens: TokenSource {
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        try Token(kind, checking: "token")
     }
 }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import HTTPClient
 import HTTPText
 import Platform
@@ -168,13 +169,13 @@ import Transfers
 
     private func folder(
         _ kind: FolderRequest.Kind, at backend: RemoteBackend? = nil,
-        _ change: (inout FolderRequest) -> Void = { _ in }
+        _ change: (inout FolderRequest) throws -> Void = { _ in }
     ) async throws -> FolderSnapshot {
         let transfers = Transfers(
             backend: backend ?? place.backend, folders: InMemoryFolderStore(), time: TimeSource(clock: HurriedClock()))
         try await transfers.restore(.pause)
         var request = FolderRequest(kind, try ref("d"), directory: scratch.path)
-        change(&request)
+        try change(&request)
         let task = try await transfers.folder(request)
         task.start()
         _ = try await task.result()
@@ -188,6 +189,77 @@ import Transfers
         #expect(try contentsOf(scratch.path + "/e/c") == Array("d/e/c".utf8))
         let again = try await requests { try await folder(.write) { $0.onlyChanged = true }.counts }
         #expect(again.kinds == [.list] && again.value.unchanged == 3)
+    }
+
+    @Test func `A file of a folder gives its turn to the next one before its bytes are on the disk`() async throws {
+        for name in ["d/a", "d/b"] { try await place.backend.put([1], at: name) }
+        let before = kinds.count, isFree = Signal()
+        // All threads that write downloaded files.
+        for _ in 0..<8 { place.backend.downloading.submit { isFree.block() } }
+        async let counts = folder(.write) { $0.atOnce = 1 }.counts
+        try await eventually { kinds.dropFirst(before) == [.list, .media, .media] }
+        isFree.fire()
+        #expect(try await counts.completed == 2)
+        #expect(try contentsOf(scratch.path + "/b") == [1])
+    }
+
+    @Test func `A directory that others remove during a download is made again`() async throws {
+        for name in ["d/e/a", "d/e/b"] { try await place.backend.put([1], at: name) }
+        let directory = scratch.path + "/e"
+        fixture.faults = [
+            .init(.nth(2, .media), .meanwhile { try? FileManager.default.removeItem(atPath: directory) })
+        ]
+        let asked = try await requests { try await folder(.write) { $0.atOnce = 1 }.counts }
+        // The first file may not have its name yet.
+        #expect(asked.kinds.count { $0 == .media } >= 3 && asked.value.completed == 2)
+        #expect(try contentsOf(directory + "/b") == [1])
+    }
+
+    @Test(arguments: [FolderRequest.Kind.copy, .move])
+    func `A folder is copied with two looks and one request for each object`(kind: FolderRequest.Kind) async throws {
+        for name in ["d/a", "d/b", "t/b", "t/other"] { try await place.backend.put(Array(name.utf8), at: name) }
+        let asked = try await requests {
+            try await folder(kind) { request in
+                request.reference = try ref("t")
+                request.copies = [FolderCopy(try ref("d"), to: try ref("t"))]
+            }.counts
+        }
+        #expect(asked.value.completed == 2 && asked.kinds.count { $0 == .rewrite } == 2)
+        // The plan looks for the version of the one object that is replaced. A move looks before it deletes.
+        #expect(asked.kinds.prefix(3) == [.list, .list, .getMetadata])
+        #expect(asked.kinds.count { $0 == .getMetadata } == (kind == .move ? 7 : 5))
+        #expect(fixture.bytes("b", "t/b") == Array("d/b".utf8) && (fixture.bytes("b", "d/b") == nil) == (kind == .move))
+    }
+
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .aws, .swift])
+    func `A copy has the metadata of its own bytes`(server: StorageFixture.S3Settings.Server) async throws {
+        fixture.s3.server = server
+        try await place.backend.put([1], at: "a")
+        fixture.faults = [
+            .init(.first(.rewrite), .meanwhile { [fixture] in try? fixture.put([2, 3], "b", "a", by: .s3) })
+        ]
+        let copy = try await place.backend.run(.copy(of: ref("a"), to: ref("c")), retryTime: .seconds(600))
+        #expect(copy.size == 2)
+        _ = try await place.backend.fetch("c", to: scratch.path + "/file")
+        #expect(try contentsOf(scratch.path + "/file") == [2, 3])
+    }
+
+    @Test(arguments: [StorageFixture.S3Settings.Server.ceph, .aws, .swift])
+    func `A change of metadata does not describe the bytes that another client stores meanwhile`(
+        server: StorageFixture.S3Settings.Server
+    ) async throws {
+        fixture.s3.server = server
+        try await place.backend.put([1], at: "a")
+        fixture.faults = [
+            .init(.first(.patch), .meanwhile { [fixture] in try? fixture.put([2, 3], "b", "a", by: .s3) })
+        ]
+        var change = MetadataChange()
+        change.content[.contentType] = "text/x"
+        let changed = try await place.backend.updateMetadata(
+            of: ref("a"), change, if: Preconditions(), for: Caller(retryTime: .seconds(600)))
+        #expect(changed.size == 2 && changed.settable.content[.contentType] == "text/x")
+        _ = try await place.backend.fetch("a", to: scratch.path + "/file")
+        #expect(try contentsOf(scratch.path + "/file") == [2, 3])
     }
 
     @Test func `A look decides where the tag in a list does not prove that a file is unchanged`() async throws {

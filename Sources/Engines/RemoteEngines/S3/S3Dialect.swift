@@ -40,7 +40,7 @@ struct S3Dialect: Dialect {
 
     func knowsBucket(_ name: String) -> Bool { signer.knowsBucket(at: url(of: name)) }
 
-    private func url(of bucket: String) -> String {
+    func url(of bucket: String) -> String {
         let url = self.bucket(bucket)
         return url.hasPrefix("/") ? endpoint.url + url : url
     }
@@ -76,7 +76,9 @@ struct S3Dialect: Dialect {
         guard let object else { return nil }
         guard object.size <= largestCopy else {
             throw .invalidArgument(
-                "metadata", "The metadata of an object of more than \(largestCopy) bytes cannot be changed at S3.")
+                "metadata",
+                "The metadata of an object of more than \(largestCopy) bytes cannot be changed at S3, except by a copy to "
+                    + "another name.")
         }
         guard object.keptHeaders[Self.tagCount] == nil else {
             throw .invalidArgument(
@@ -86,7 +88,7 @@ struct S3Dialect: Dialect {
         try settable.apply(change)
         try check(settable)
         let mark = S3Mark(changing: object, at: signer.time, by: object.writeID ?? "")
-        var request = copyRequest(of: reference, to: reference, settable, mark)
+        var request = copyRequest(of: object, to: reference, settable, mark)
         for field in object.keptHeaders.fields { request.headers.add(field.name, field.value) }
         return request
     }
@@ -122,10 +124,7 @@ struct S3Dialect: Dialect {
     }
 
     func description(in headers: HTTPHeaders, of reference: Reference) -> MediaDescription {
-        guard let object = metadata(ofMedia: headers, of: reference) else { return MediaDescription() }
-        return MediaDescription(
-            generation: object.generation, size: object.size,
-            encoding: ContentEncoding(object.settable.content[.contentEncoding]), checksums: object.checksums)
+        metadata(ofMedia: headers, of: reference).map { MediaDescription($0) } ?? MediaDescription()
     }
 
     func error(in response: HTTPResponse) -> ServerError {

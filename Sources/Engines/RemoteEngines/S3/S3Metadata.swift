@@ -41,6 +41,8 @@ extension S3Dialect {
 
     fileprivate static let custom = "x-amz-meta-"
 
+    /// A header of Ceph's answers about an object.
+    static let cephHeader = "x-rgw-object-type"
     /// The header in the answers of Ceph that stands for tags. Ceph removes these when the metadata is replaced.
     static let tagCount = "x-amz-tagging-count"
     /// The headers, besides those of metadata, that a copy onto itself would lose.
@@ -94,7 +96,7 @@ extension S3Dialect {
         for name in Self.kept {
             if let value = headers[name] { object.keptHeaders.add(name, value) }
         }
-        if headers["x-rgw-object-type"] != nil, let count = headers[Self.tagCount], count != "0" {
+        if headers[Self.cephHeader] != nil, let count = headers[Self.tagCount], count != "0" {
             object.keptHeaders.add(Self.tagCount, count)
         }
         return object

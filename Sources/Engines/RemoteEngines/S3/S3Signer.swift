@@ -18,6 +18,8 @@ final class S3Signer: Sendable {
         var existed: Timestamp?
         /// Whether the server checks conditions of writes; false if it does not know them.
         var checksConditions: Bool?
+        /// Whether a response comes from a Ceph, which has its own name for the condition of a copy.
+        var isCephs = false
     }
 
     private struct State {
@@ -132,6 +134,7 @@ final class S3Signer: Sendable {
             }
             if response.isSuccess || code == "NoSuchKey" { bucket.existed = now() }
             if code == "NoSuchBucket" { bucket.existed = nil }
+            if response.headers[S3Dialect.cephHeader] != nil { bucket.isCephs = true }
             if [301, 307, 400].contains(response.status), let region = Self.region(in: response),
                 region != bucket.region ?? self.region
             {
@@ -148,6 +151,11 @@ final class S3Signer: Sendable {
     /// Whether the server checks conditions of writes in the bucket of a URL. Amazon's do; of others it is known after the
     /// first refusal.
     func checksConditions(at url: String) -> Bool { about(url)?.checksConditions ?? endpoint.isAmazons }
+
+    /// The name of the header with the tag of the bytes that a copy is made of.
+    func copyCondition(at url: String) -> String {
+        about(url)?.isCephs == true ? "x-amz-copy-if-match" : "x-amz-copy-source-if-match"
+    }
 
     /// Whether the bucket of a URL is known to exist: a response has told it within the last minute.
     func knowsBucket(at url: String) -> Bool {

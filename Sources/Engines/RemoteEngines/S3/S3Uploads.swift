@@ -121,13 +121,24 @@ extension S3Dialect: CopyDialect {
     private static let copiedPart: Int64 = 1 << 30
 
     func copyRequest(
-        of source: Reference, to reference: Reference, _ metadata: SettableMetadata, _ mark: S3Mark
+        of object: ObjectMetadata, to reference: Reference, _ metadata: SettableMetadata, _ mark: S3Mark
     ) -> RemoteRequest {
         var headers = headers(metadata, mark, of: reference)
-        headers.add("x-amz-copy-source", source.copySource)
+        for field in source(object).fields { headers.add(field.name, field.value) }
         headers.add("x-amz-metadata-directive", "REPLACE")
         return RemoteRequest(method: "PUT", target: target(reference), headers: headers)
     }
+
+    /// The headers that name the object to copy. Its tag is a condition, since the mark of the copy describes these bytes.
+    private func source(_ object: ObjectMetadata) -> HTTPHeaders {
+        var headers: HTTPHeaders = ["x-amz-copy-source": object.reference.copySource]
+        if let tag = object.tagOfBytes {
+            headers.add(signer.copyCondition(at: url(of: object.reference.bucket)), tag)
+        }
+        return headers
+    }
+
+    func copiesAtOnce(_ object: ObjectMetadata) -> Bool { object.size <= largestCopy }
 
     func copy(
         _ object: ObjectMetadata, as upload: Upload, _ write: RemoteWrite, after token: String?,
@@ -138,8 +149,8 @@ extension S3Dialect: CopyDialect {
         // Some servers keep the tag of the parts.
         write.partSize = object.checksums.parts?.size
         let metadata = upload.copiedMetadata(of: object)
-        guard object.size > largestCopy else {
-            var request = copyRequest(of: object.reference, to: upload.reference, metadata, S3Mark(write))
+        if copiesAtOnce(object) {
+            var request = copyRequest(of: object, to: upload.reference, metadata, S3Mark(write))
             request.headers["Expires"] = object.keptHeaders["Expires"]
             return request
         }
@@ -155,11 +166,10 @@ extension S3Dialect: CopyDialect {
         let first = Int64(progress.tags.count) * partSize(of: object)
         guard first < object.size else { return complete(session, progress.tags) }
         let last = min(first + partSize(of: object), object.size) - 1
+        var headers = source(object)
+        headers.add("x-amz-copy-source-range", "bytes=\(first)-\(last)")
         return RemoteRequest(
-            method: "PUT", target: "\(session.text)&partNumber=\(progress.tags.count + 1)",
-            headers: [
-                "x-amz-copy-source": object.reference.copySource, "x-amz-copy-source-range": "bytes=\(first)-\(last)",
-            ])
+            method: "PUT", target: "\(session.text)&partNumber=\(progress.tags.count + 1)", headers: headers)
     }
 
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession? {

@@ -29,8 +29,8 @@ public protocol FolderPlan: AnyObject, Sendable {
     /// A pair of copies into this bucket that cannot both be made: the first replaces the source of the second, or both
     /// move one object.
     func conflict(in bucket: String, moves: Bool) async throws(StorageError) -> (FolderItem, FolderItem)?
-    /// Whether a file below this path is transferred, so that the path must be a folder.
-    func hasItems(below path: String) async throws(StorageError) -> Bool
+    /// Whether a file below each of these paths is transferred, so that the path must be a folder.
+    func haveItems(below paths: [String]) async throws(StorageError) -> [Bool]
     /// Whether a file at this path may prevent a transfer: to a path below it, or to a directory of the path.
     func isInTheWay(_ path: String) async throws(StorageError) -> Bool
     /// Whether a transfer, or the reading of a local directory, has failed.
@@ -62,6 +62,10 @@ public protocol FolderPlan: AnyObject, Sendable {
 extension FolderPlan {
     /// The item of a path; nil if the plan has none.
     public func item(_ path: String) async throws(StorageError) -> FolderItem? { try await items(at: [path])[0] }
+
+    public func hasItems(below path: String) async throws(StorageError) -> Bool {
+        try await haveItems(below: [path])[0]
+    }
 }
 
 /// The stage of a task over a folder.

@@ -17,7 +17,8 @@ extension FolderWork {
     }
 
     func planCopies() async throws(StorageError) {
-        try await forEachSource { [self] page async throws(StorageError) in
+        // Each copy looks its source up. What is known to be equal needs checksums that a list does not have.
+        try await forEachSource(summaries: !request.onlyChanged) { [self] page async throws(StorageError) in
             try await add(copies: try page.map { source throws(StorageError) in try item(of: source) })
         }
         guard !isStopping else { return }
@@ -29,7 +30,7 @@ extension FolderWork {
 
     /// Passes all objects to copy, page by page.
     private func forEachSource(
-        _ body: ([Source]) async throws(StorageError) -> Void
+        summaries: Bool = false, _ body: ([Source]) async throws(StorageError) -> Void
     ) async throws(StorageError) {
         try await forEachGroup { [self] group async throws(StorageError) in
             let found = await described(group.map(\.source))
@@ -39,7 +40,7 @@ extension FolderWork {
                 })
         }
         for copy in copies where !copy.isObject {
-            try await forEachPage(below: copy.source) { page async throws(StorageError) in
+            try await forEachPage(below: copy.source, summaries: summaries) { page async throws(StorageError) in
                 try await body(
                     page.map { object in
                         Source(
@@ -57,11 +58,15 @@ extension FolderWork {
     func noteTargets() async throws(StorageError) {
         let settlesSame = request.onlyChanged
         for copy in copies where !copy.isObject {
-            try await forEachPage(below: copy.target, filters: false) { [plan] page async throws(StorageError) in
-                let objects = page.filter { !$0.isNewer }.map {
-                    (path: copy.target.prefix + $0.path, object: $0.object)
-                }
-                try await plan.noteTargets(objects, settlesSame: settlesSame)
+            try await forEachPage(
+                below: copy.target, filters: false, summaries: true
+            ) { [self] page async throws(StorageError) in
+                // Others than the targets of copies are not looked up.
+                let items = try await plan.items(at: page.map { copy.target.prefix + $0.path })
+                let targets = zip(page, items).filter { $0.1 != nil }.map(\.0)
+                let objects = try await withMetadata(targets, below: copy.target).filter { !$0.isNewer }
+                try await plan.noteTargets(
+                    objects.map { (path: copy.target.prefix + $0.path, object: $0.object) }, settlesSame: settlesSame)
             }
         }
         try await forEachGroup { [self] group async throws(StorageError) in
@@ -177,7 +182,7 @@ extension FolderWork {
             }
             guard before.source == item.source else { return refusal(of: before, item) }
             guard item.state == .pending, before.state != .refused,
-                before.state == .failed || before.object?.generation != item.object?.generation
+                before.state == .failed || isChanged(item.object, since: before.object)
             else { continue }
             (item.number, item.replaced) = (before.number, before.replaced)
             changed.append(item)
@@ -219,6 +224,14 @@ extension FolderWork {
         }
     }
 
+    /// Whether a source is another object than the plan has. The plan may have a summary: what was stored since the task
+    /// began then counts as another object, whatever its bytes.
+    private func isChanged(_ now: FolderObject?, since planned: FolderObject?) -> Bool {
+        guard let now, let planned, planned.isSummary else { return now?.generation != planned?.generation }
+        guard planned.hasSameBytes(as: now), let stored = now.stored else { return true }
+        return began.isBefore(storedAt: stored, clockLead: .zero)
+    }
+
     private func add(copies items: [FolderItem]) async throws(StorageError) {
         for item in try await add(items) where item.state != .refused {
             guard let other = try await plan.item(item.path), other.state != .refused else { continue }
@@ -250,10 +263,14 @@ extension FolderWork {
     /// object was moved stays. A move whose source is gone is made if its target was written after the task began, with any
     /// bytes, since a client may have replaced the moved object.
     func copied(_ item: FolderItem) async throws(StorageError) -> FolderItem? {
-        guard let object = item.object, let source = item.source, let target = try? request.object(item.path) else {
+        guard var object = item.object, let source = item.source, let target = try? request.object(item.path) else {
             return nil
         }
         let found = await described([target, source])
+        // A list does not tell the checksums of every object.
+        if object.isSummary, object.checksums.isEmpty, case .success(let original) = found[1] {
+            if original.size == object.size { object = FolderObject(original) }
+        }
         guard case .success(let copy) = found[0], copy.generation != item.replaced,
             object.hasSameBytes(as: FolderObject(copy))
         else {
@@ -270,7 +287,7 @@ extension FolderWork {
                     try await requesting { [transfers] caller async throws(StorageError) in
                         try await transfers.backend.delete(source, if: Preconditions(original.version), for: caller)
                     }
-                } else if original.generation == object.generation {
+                } else if !isChanged(FolderObject(original), since: object) {
                     return nil
                 }
             }

@@ -22,6 +22,8 @@ import Storage
     private static let filesPerPage: Int64 = 20
     /// The maximum number of directory entries in one read.
     private static let page = 500
+    /// The maximum number of remembered directories.
+    private static let mostDirectories = 1000
 
     /// The threads that compare paths with patterns.
     private static let patterns = WorkerThreads("patterns", limit: 4)
@@ -61,6 +63,12 @@ import Storage
     private let progressed = Waiters()
     /// Whether a local directory at the path of a new file has something that is not deleted.
     private var keptDirectories: [String: Bool] = [:]
+    /// The directories that this work has made or found, by their paths.
+    private var madeDirectories: Set<[UInt8]> = []
+    /// How often others have removed directories that this work had made.
+    private var directoryLosses = 0
+    /// The numbers of read items whose paths must be directories.
+    private var directoryItems: Set<Int64> = []
     /// The functions that cancel requests and comparisons in flight, by number.
     private var cancels: [Int: () -> Void] = [:]
     private var lastWork = 0
@@ -297,7 +305,11 @@ import Storage
     }
 
     /// The objects with their metadata in place of summaries, without those that no longer exist.
-    private func withMetadata(_ objects: [Listed]) async throws(StorageError) -> [Listed] {
+    ///
+    /// - Parameter folder: what the objects are below; nil for the request's.
+    func withMetadata(
+        _ objects: [Listed], below folder: Reference? = nil
+    ) async throws(StorageError) -> [Listed] {
         guard objects.contains(where: \.object.isSummary) else { return objects }
         var known: [Listed] = []
         for start in stride(from: 0, to: objects.count, by: Self.deletionsAtOnce) where !isEnded {
@@ -305,8 +317,8 @@ import Storage
             for (object, found) in zip(group, await described(group.map(\.reference))) {
                 do throws(StorageError) {
                     let metadata = try found.get()
-                    known += [listed(metadata, below: request.reference, object.clockLead, object.endedWrites)]
-                        .compactMap(\.self)
+                    let folder = folder ?? request.reference
+                    known += [listed(metadata, below: folder, object.clockLead, object.endedWrites)].compactMap(\.self)
                 } catch  where error.isAboutNothing {
                     // Another client has deleted the object.
                 }
@@ -691,6 +703,7 @@ import Storage
                 let items = try await plan.pending(action, after: last, most: Self.batch)
                 guard let end = items.last else { break }
                 last = end.number
+                if action == .transfer { try await noteDirectories(among: items) }
                 for item in action == .transfer ? try await changedOnes(of: items) : items {
                     while !isEnded, active >= atOnce || active + changed.count >= Self.mostUnwritten {
                         await somethingEnds()
@@ -833,12 +846,19 @@ import Storage
         }
         // A transfer of an earlier process knows its own file.
         if task.transfersBefore[item.path] == nil, try await isKept(item) { return kept(item) }
-        guard request.kind == .write,
-            try await plan.hasItems(below: item.path)
-        else { return nil }
+        guard directoryItems.contains(item.number) else { return nil }
         return refuse(
             item,
             .file(tree?.absolute(item.path) ?? item.path, "cannot be written: other objects need a directory there"))
+    }
+
+    /// Notes the items of downloads whose paths must be directories.
+    private func noteDirectories(among items: [FolderItem]) async throws(StorageError) {
+        guard request.kind == .write else { return }
+        directoryItems.subtract(items.map(\.number))
+        for (item, isDirectory) in zip(items, try await plan.haveItems(below: items.map(\.path))) where isDirectory {
+            directoryItems.insert(item.number)
+        }
     }
 
     /// Whether the target of an item exists, and the request keeps existing targets.
@@ -940,6 +960,8 @@ import Storage
 
     /// Transfers the file of an item, and returns the settled item; nil if the transfer was stopped.
     private func transfer(_ item: FolderItem, again: Bool = false) async throws(StorageError) -> FolderItem? {
+        let losses = directoryLosses
+        try await makeParents(of: item)
         await becomeTransferring()
         var isTransferring = true
         let transfer: any FolderTransfer, isRestored: Bool
@@ -969,7 +991,33 @@ import Storage
         waits -= 1
         transfer.didProgress = nil
         if isTransferring { beginNext() }
-        return try await ended(item, transfer, again: isRestored && !again)
+        return try await ended(item, transfer, isRestored: isRestored, losses: again ? nil : losses)
+    }
+
+    /// Makes the directories of a new file, unless this work has made them for another one.
+    private func makeParents(of item: FolderItem) async throws(StorageError) {
+        guard request.kind == .write, task.transfersBefore[item.path] == nil, let tree, !isEnded else { return }
+        if request.deletesOthers, try await tree.entry(item.path)?.kind == .directory {
+            try await tree.removeEmptyDirectory(item.path)
+        }
+        let directory = Array(item.path.inTree.directory.utf8)
+        guard !madeDirectories.contains(directory) else { return }
+        try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
+        if madeDirectories.count >= Self.mostDirectories { madeDirectories = [] }
+        madeDirectories.insert(directory)
+    }
+
+    /// Whether a transfer has failed because others have removed the directory of its file. It is then made again.
+    ///
+    /// - Parameter losses: their number when the transfer began.
+    private func lacksDirectory(_ item: FolderItem, _ error: StorageError, since losses: Int) async -> Bool {
+        guard request.kind == .write, error.file != nil, let tree else { return false }
+        if directoryLosses == losses {
+            guard (try? await tree.entry(item.path.inTree.directory))?.kind != .directory else { return false }
+            // Another failed transfer may have noticed meanwhile.
+            if directoryLosses == losses { (directoryLosses, madeDirectories) = (losses + 1, []) }
+        }
+        return true
     }
 
     /// The transfer of an item, and whether an earlier process began it. Nil if the work ends.
@@ -997,7 +1045,7 @@ import Storage
     }
 
     private func ended(
-        _ item: FolderItem, _ transfer: any FolderTransfer, again: Bool
+        _ item: FolderItem, _ transfer: any FolderTransfer, isRestored: Bool, losses: Int?
     ) async throws(StorageError) -> FolderItem? {
         switch transfer.end {
         case .transferred(let result):
@@ -1013,8 +1061,12 @@ import Storage
         case .failed(let error):
             _ = try? await transfer.cancel(tokens: tokens)
             if transfer.isRecorded { recorded.append(transfer.id) }
-            // The file may have changed since an earlier process began the transfer.
-            if again, !isEnded { return try await self.transfer(item, again: true) }
+            if let losses, !isEnded {
+                // The file may have changed since an earlier process began the transfer.
+                var mayRepeat = isRestored
+                if !mayRepeat { mayRepeat = await lacksDirectory(item, error, since: losses) }
+                if mayRepeat { return try await self.transfer(item, again: true) }
+            }
             if request.kind.isCopy { return try await end(ofCopy: item, after: error) }
             if error.code == .preconditionFailed, request.keepsExisting { return kept(item) }
             throw error
@@ -1053,12 +1105,6 @@ import Storage
         if request.kind.isCopy { return try await transfers.folderCopy(task, item, tokens) }
         guard let tree else { throw StorageError(.internalError, "A transfer needs a directory.") }
         let object = try request.object(item.path), path = tree.absolute(item.path)
-        if request.kind == .write {
-            if request.deletesOthers, try await tree.entry(item.path)?.kind == .directory {
-                try await tree.removeEmptyDirectory(item.path)
-            }
-            try await tree.makeParents(of: item.path, newFilesMask: request.client.newFilesMask)
-        }
         return try await transfers.folderTransfer(
             task, object, path, isListedAsNew: hasListedTarget && item.object == nil, tokens)
     }

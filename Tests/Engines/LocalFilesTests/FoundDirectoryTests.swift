@@ -1,0 +1,53 @@
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+@testable import LocalFiles
+
+/// What shows that a path still leads to the directory that a download writes to.
+@Suite(.watchdog) struct FoundDirectoryTests {
+    private let scratch: Scratch
+    private var tree: String { scratch.path + "/tree" }
+    private var path: String { tree + "/d" }
+
+    init() throws {
+        scratch = try Scratch()
+        for name in ["real", "real/d", "other"] { try #require(mkdir(at(name), 0o700) == 0) }
+        try #require(symlink(at("real"), tree) == 0)
+    }
+
+    private func at(_ name: String) -> String { "\(scratch.path)/\(name)" }
+
+    private func found() throws -> FoundDirectory {
+        let directory = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
+        return try FoundDirectory(
+            directory, at: try #require(directory.locationBytes), path, below: (tree, try FileStatus(ofPath: tree).key))
+    }
+
+    @Test func `A directory that was moved or replaced is not at its path`() throws {
+        let found = try found()
+        #expect(found.isCurrent)
+        try #require(rename(at("real/d"), at("real/e")) == 0)
+        #expect(!found.isCurrent)
+        try #require(mkdir(at("real/d"), 0o700) == 0)
+        #expect(!found.isCurrent)
+        try #require(rmdir(at("real/d")) == 0 && rename(at("real/e"), at("real/d")) == 0)
+        #expect(found.isCurrent)
+    }
+
+    @Test func `A link to the directory below another tree is not followed`() throws {
+        let found = try found()
+        try #require(symlink(at("real/d"), at("other/d")) == 0 && unlink(tree) == 0)
+        try #require(symlink(at("other"), tree) == 0)
+        #expect(!found.isCurrent)
+    }
+
+    @Test func `A directory is shared while a download uses it`() throws {
+        var found: FoundDirectory? = try found()
+        #expect(FoundDirectory.shared(path, below: tree) === found && found != nil)
+        #expect(FoundDirectory.shared(path, below: nil) === nil && FoundDirectory.shared(tree, below: tree) === nil)
+        found = nil
+        #expect(FoundDirectory.shared(path, below: tree) === nil)
+    }
+}
