@@ -182,12 +182,14 @@ struct StartFlag {
     let isFile: Bool
 
     /// Whether a service that was started with the flags has the effect of this one. One that stays longer than
-    /// `--idle-timeout` asks for has it, too.
+    /// `--idle-timeout` asks for has it, too. After one that ends with its last client the next session starts its own.
     ///
     /// - Parameter isNear: the service has the working directory of this process.
     func isHeeded(by flags: [StartFlag], isNear: Bool) -> Bool {
         let others = flags.filter { $0.name == name }
-        if name == "--idle-timeout" { return others.allSatisfy { Int($0.value) ?? 0 >= Int(value) ?? 0 } }
+        if name == "--idle-timeout" {
+            return others.compactMap { Int($0.value) }.allSatisfy { $0 == 0 || $0 >= Int(value) ?? 0 }
+        }
         guard !isFile || isNear || value.utf8.first == UInt8(ascii: "/") else { return false }
         return others.contains { $0.value.hasSameBytes(as: value) }
     }
