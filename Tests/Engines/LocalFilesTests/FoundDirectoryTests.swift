@@ -50,4 +50,14 @@ import Testing
         found = nil
         #expect(FoundDirectory.shared(path, below: tree) === nil)
     }
+
+    @Test func `Downloads that begin and end at the same time find only directories in use`() async throws {
+        try await forEachAtOnce(Array(0..<8)) { _ in
+            for _ in 0..<1000 {
+                let found = try found()
+                let shared = FoundDirectory.shared(path, below: tree)
+                #expect(shared?.location == found.location)
+            }
+        }
+    }
 }
