@@ -37,7 +37,11 @@ final class FoundDirectory: Sendable {
     /// The directory that another download has found at the path; nil if none uses it now.
     static func shared(_ path: String, below tree: String?) -> FoundDirectory? {
         shared.withLock { shared in
-            shared.lazy.compactMap(\.found).last { $0.path.hasSameBytes(as: path) && $0.tree == tree }
+            for entry in shared.reversed() {
+                // Read once: the last download may end meanwhile.
+                if let found = entry.found, found.path.hasSameBytes(as: path), found.tree == tree { return found }
+            }
+            return nil
         }
     }
 

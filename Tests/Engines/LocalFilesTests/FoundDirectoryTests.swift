@@ -50,4 +50,12 @@ import Testing
         found = nil
         #expect(FoundDirectory.shared(path, below: tree) === nil)
     }
+
+    @Test func `Downloads that begin and end at the same time find a directory or none`() async throws {
+        try await forEachAtOnce(Array(0..<4)) { number in
+            for _ in 0..<10_000 {
+                if number.isMultiple(of: 2) { _ = try found() } else { _ = FoundDirectory.shared(path, below: tree) }
+            }
+        }
+    }
 }
