@@ -152,6 +152,12 @@ import Testing
                 #expect(try put("in/deep/f") == nil && put("in/deep/f", "b/y") == -13021)
                 #expect(try rights(#"{"readOnly":true}"#)?["allowRead"] == [.string(root + "/in/deep")])
                 #expect(try put("in/deep/f") == -13021)
+                func many(_ name: String) -> String {
+                    let places = (1..<100).map { #""gs://b/x/\#(name)\#($0)""# }
+                    return #"{"within":["gs://b",\#(places.joined(separator: ","))]}"#
+                }
+                #expect(try rights(many("a"))?["within"]?.array?.count == 100)
+                #expect(try client.refusal("initialize", many("b"))["code"] == -13050)
                 #expect(try rights(#"{"within":[],"allowRead":[]}"#)?["within"] == [])
                 #expect(try rights(#"{"within":["gs://b/x"],"readOnly":false}"#)?["within"] == [])
             }

@@ -87,7 +87,7 @@ struct Rights: Equatable, Sendable {
         place.bucket.hasSameBytes(as: reference.bucket) && (place == reference || place.isAbove(reference.object))
     }
 
-    /// The rights that these and others have in common. The directories of the others are in those of these rights.
+    /// The rights that these and others have in common. Each directory of the others is in one of these rights.
     func narrowed(to others: Rights) -> Rights {
         var rights = Rights(isReadOnly: isReadOnly || others.isReadOnly, within: within, files: files)
         if let places = others.within {
@@ -179,7 +179,7 @@ struct WantedRights: Sendable {
     private let readable: [String]?
     private let writable: [String]?
 
-    private static let most = 100
+    static let most = 100
 
     /// Nil if the client gives up no right.
     init?(_ params: inout Params) throws(RPCError) {
@@ -233,8 +233,15 @@ extension Params {
 }
 
 extension ConnectionContext {
-    /// Confines the connection to rights that it has: a right that was given up stays so.
-    func confine(to wanted: Rights) { rights = rights?.narrowed(to: wanted) ?? wanted }
+    /// Confines the connection to rights that it has: a right that was given up stays so. Throws `invalidArgument` if
+    /// that takes too many objects and folders to tell.
+    func confine(to wanted: Rights) throws(StorageError) {
+        let narrowed = rights?.narrowed(to: wanted) ?? wanted
+        guard (narrowed.within ?? []).count <= WantedRights.most else {
+            throw .invalidArgument("within", "The connection would be within more than \(WantedRights.most) places.")
+        }
+        rights = narrowed
+    }
 
     /// The local files that the connection may use, in which directories of further rights are found.
     var files: any LocalFileAccess { transfers.engine.localFiles(of: rights?.files) }

@@ -9,21 +9,25 @@ extension FileSystem {
     /// Creates the missing directories, private and durable. After a failed sync none of them is left, since a later sync
     /// may leave out their names.
     package static func makeDirectories(_ path: String) throws(SystemError) {
-        let made = try makeUnsyncedDirectories(path)
-        do throws(SystemError) { for directory in made { try OpenFile.syncDirectory(directory.parentPath) } } catch {
+        var made: [String] = []
+        do throws(SystemError) {
+            try makeDirectories(path, &made)
+            for directory in made { try OpenFile.syncDirectory(directory.parentPath) }
+        } catch {
             made.reversed().forEach(OpenFile.removeDirectory)
             throw error
         }
     }
 
-    /// Creates the missing directories, private, and returns them.
-    private static func makeUnsyncedDirectories(_ path: String) throws(SystemError) -> [String] {
+    /// Creates the missing directories, private, and adds them.
+    private static func makeDirectories(_ path: String, _ made: inout [String]) throws(SystemError) {
         let parent = path.parentPath
         do throws(SystemError) {
-            return try OpenFile.makeDirectory(path) ? [path] : []
+            if try OpenFile.makeDirectory(path) { made.append(path) }
         } catch {
             guard error == .notFound, parent != "/", parent != "." else { throw error }
-            return try makeUnsyncedDirectories(parent) + (OpenFile.makeDirectory(path) ? [path] : [])
+            try makeDirectories(parent, &made)
+            if try OpenFile.makeDirectory(path) { made.append(path) }
         }
     }
 

@@ -40,5 +40,8 @@ import Testing
         try FileSystem.makeDirectories(path)
         #expect(try FileStatus(ofPath: directory.path + "/a").permissions & 0o777 == 0o700)
         #expect(throws: SystemError.self) { try FileSystem.makeDirectories("/proc/a/b") }
+        let tooLong = directory.path + "/new/" + String(repeating: "d", count: 300)
+        #expect(throws: SystemError.nameTooLong) { try FileSystem.makeDirectories(tooLong) }
+        #expect(!FileSystem.exists(directory.path + "/new"), "after a failure none of them is left")
     }
 }

@@ -37,7 +37,7 @@ struct Initialize: ServiceMethod, RecallingMethod {
     func knownResult(in request: Request<ConnectionContext>) throws -> JSON? {
         if let wanted {
             guard wanted.areKnown else { return nil }
-            request.context.confine(to: wanted.known)
+            try request.context.confine(to: wanted.known)
         }
         return result(in: request.context)
     }
@@ -47,7 +47,7 @@ struct Initialize: ServiceMethod, RecallingMethod {
         let context = request.context
         if let wanted {
             try await context.alone {
-                context.confine(to: try await wanted.found(in: context.files))
+                try context.confine(to: await wanted.found(in: context.files))
             }
         }
         return result(in: context)

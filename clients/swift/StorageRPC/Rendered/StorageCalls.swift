@@ -44,8 +44,8 @@ public enum StorageCalls {
         /// Like `allowRead`, with `--allow-write`, for the local files that downloads write.
         public var allowWrite: [String]?
         /// The connection uses only these objects and all objects below them, and sees only their tasks and buckets. Of
-        /// the rights that it has already it keeps what both have in common. Everything else is -13021, whether or not
-        /// it exists.
+        /// the rights that it has already it keeps what both have in common; more than 100 places are -13050.
+        /// Everything else is -13021, whether or not it exists.
         public var within: [StorageWire.ReferenceParam]?
         /// Answer
         public struct Answer: Decodable, Sendable {
