@@ -133,7 +133,7 @@ extension S3Dialect: CopyDialect {
     private func source(_ object: ObjectMetadata) -> HTTPHeaders {
         var headers: HTTPHeaders = ["x-amz-copy-source": object.reference.copySource]
         if let tag = object.tagOfBytes {
-            headers.add(signer.copyCondition(at: url(of: object.reference.bucket)), tag)
+            for name in signer.copyConditions(at: url(of: object.reference.bucket)) { headers.add(name, tag) }
         }
         return headers
     }
