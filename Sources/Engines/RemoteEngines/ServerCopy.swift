@@ -51,7 +51,10 @@ private struct ServerCopyBookmark: Codable {
         do throws(StorageError) {
             switch step {
             case .open: return try await open()
-            case .query: return try await stored().map { .completed($0) } ?? .received(upTo: copied)
+            case .query:
+                if let stored = try await stored() { return .completed(stored) }
+                guard token == nil, isRestored, dialect.repeatsMetadata else { return .received(upTo: copied) }
+                return .forgotten(StorageError(.unknown, "The copy of \(source.reference.url) has not begun."))
             case .send: return try await send()
             case .settle:
                 if let stored = try await stored() { return .completed(stored) }
@@ -78,6 +81,9 @@ private struct ServerCopyBookmark: Codable {
         return .opened()
     }
 
+    /// Whether an earlier process has read the metadata of the source, which the bookmark does not have.
+    private var isRestored: Bool { upload.bookmark != nil }
+
     /// Whether one request makes the copy: the look right before it is the only one.
     private var isAtOnce: Bool { source.found.map(dialect.copiesAtOnce) ?? false }
 
@@ -97,6 +103,7 @@ private struct ServerCopyBookmark: Codable {
             try await destination.lookAgain()
         }
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
+        if let token, dialect.session(of: token, copying: object) != nil { try await checkSource(object) }
         let request = dialect.copy(
             object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
         let response = try await destination.last(reach: { $0?.mayHaveReachedServer == false ? .nothing : .all }) {
@@ -119,6 +126,12 @@ private struct ServerCopyBookmark: Codable {
             (self.token, copied) = (token, count)
             return isOpened ? try await send() : .received(upTo: count)
         }
+    }
+
+    /// Throws if the source of a copy in parts was replaced: Ceph does not check the condition of a part.
+    private func checkSource(_ object: ObjectMetadata) async throws(StorageError) {
+        let now = try await backend.look(at: source, for: upload.caller)
+        guard now.generation == object.generation else { throw .replaced(now) }
     }
 
     private func refusal(

@@ -140,6 +140,8 @@ extension S3Dialect: CopyDialect {
 
     func copiesAtOnce(_ object: ObjectMetadata) -> Bool { object.size <= largestCopy }
 
+    var repeatsMetadata: Bool { true }
+
     func copy(
         _ object: ObjectMetadata, as upload: Upload, _ write: RemoteWrite, after token: String?,
         if conditions: Preconditions
