@@ -138,15 +138,12 @@ private struct ServerCopyBookmark: Codable {
         _ response: HTTPResponse, of request: RemoteRequest, _ object: ObjectMetadata
     ) async throws(StorageError) -> StorageError {
         switch response.status {
-        // The token has expired: the copy starts over.
-        case 400 where token != nil, 410 where token != nil:
-            discard()
-            (token, copied) = (nil, 0)
-            return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
+        case 400 where token != nil, 410 where token != nil: return expired(response, of: request)
         case 404 where !backend.dialect.error(in: response).isMissingBucket:
             let now = try await backend.look(at: source, for: upload.caller)
-            return now.generation == object.generation
-                ? .refusal(response, of: request, to: object.reference, by: backend.dialect) : .replaced(now)
+            guard now.generation == object.generation else { return .replaced(now) }
+            guard token == nil else { return expired(response, of: request) }
+            return .refusal(response, of: request, to: object.reference, by: backend.dialect)
         case 412:
             let now = try await backend.look(at: source, for: upload.caller)
             guard now.generation == object.generation else { return .replaced(now) }
@@ -154,5 +151,12 @@ private struct ServerCopyBookmark: Codable {
                 response, of: request, isRepetition: destination.predecessor.isBound)
         default: return .refusal(response, of: request, to: upload.reference, by: backend.dialect)
         }
+    }
+
+    /// The error for a token that has expired, or whose session the server has lost: the copy starts over.
+    private func expired(_ response: HTTPResponse, of request: RemoteRequest) -> StorageError {
+        discard()
+        (token, copied) = (nil, 0)
+        return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
     }
 }

@@ -252,10 +252,11 @@ import Testing
         #expect(tags.count == 2 && tags[0] != nil && tags[0] == tags[1])
     }
 
-    @Test func `A restored copy at S3 starts over if the server refuses its parts`() async throws {
+    @Test(arguments: [(400, "InvalidArgument"), (404, "NoSuchUpload")])
+    func `A restored copy at S3 starts over if the server refuses its parts`(status: Int, code: String) async throws {
         let (place, upload) = try await interruptedCopy(7 << 20, sent: 1, at: .ceph, isMove: true)
         place.fixture.faults = [
-            .init(.first(.copyPart), .answer(400, body: StorageFixture.s3Error("InvalidArgument")))
+            .init(.first(.copyPart), .answer(status, body: StorageFixture.s3Error(code)))
         ]
         let session = place.backend.stoppable(upload)
         #expect(await session.perform(.query) == .received(upTo: 6 << 20))
