@@ -34,7 +34,11 @@ extension Backend {
     }
 
     /// A copy by a process that was killed, as the next process finds it: without the size of its source.
-    package func interrupted(copy upload: Upload, afterSending count: Int = 0) async throws -> Upload {
+    ///
+    /// - Parameter isRecorded: the bookmark was stored after the sent bytes, not before them.
+    package func interrupted(
+        copy upload: Upload, afterSending count: Int = 0, isRecorded: Bool = false
+    ) async throws -> Upload {
         var upload = upload
         upload.record = TaskRecord(
             id: "task", kind: .upload, number: 1, began: TimeSource.system.now().advanced(by: .seconds(-10)),
@@ -48,6 +52,7 @@ extension Backend {
         while offset < count, case .received(let end) = await session.perform(.send(offset..<Int64(count))) {
             offset = end
         }
+        if isRecorded { upload.bookmark = await session.bookmark() }
         upload.source = .object(CopySource(try #require(upload.source.copy).request))
         upload.isRestored = true
         return upload

@@ -32,7 +32,7 @@ package final class DownloadProgressReporter: Sendable {
         state = Mutex(State(elapsed: clock.stopwatch()))
     }
 
-    /// Records that `count` of `size` bytes are on the disk.
+    /// Records that `count` of `size` bytes have arrived: on the disk, or in memory if the file is short.
     package func arrived(_ count: Int64, of size: Int64) {
         let now = Progress(completedUnitCount: count, totalUnitCount: size)
         let isDue = state.withLock { state in

@@ -199,6 +199,8 @@ protocol CopyDialect: Sendable {
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession?
     /// Whether one request makes the whole copy, which no session precedes.
     func copiesAtOnce(_ object: ObjectMetadata) -> Bool
+    /// Whether the first call states the metadata of the source.
+    var repeatsMetadata: Bool { get }
     /// - Parameters:
     ///   - object: the source.
     ///   - token: the token of the previous call; nil for the first one.
@@ -217,6 +219,7 @@ protocol CopyDialect: Sendable {
 extension CopyDialect {
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession? { nil }
     func copiesAtOnce(_ object: ObjectMetadata) -> Bool { false }
+    var repeatsMetadata: Bool { false }
 }
 
 enum CopyStatus {

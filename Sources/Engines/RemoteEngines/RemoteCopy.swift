@@ -10,6 +10,8 @@ private struct CopyBookmark: Codable {
     var size: Int64
     var crc32c: UInt32?
     var md5: [UInt8]?
+    /// The tag of the source's bytes. Nil in bookmarks of earlier versions.
+    var tag: String?
     /// The state of the `Way` of the bytes.
     var way: String
 }
@@ -42,12 +44,14 @@ final class RemoteCopy: TransferSession {
     init(of source: CopySource, as upload: Upload, _ backend: RemoteBackend) {
         (self.source, self.upload, self.backend) = (source, upload, backend)
         guard let mark = upload.bookmark.flatMap({ try? CopyBookmark(text: $0.text) }) else { return }
-        // The source's own metadata is no longer needed, since the copy was opened.
-        source.found = ObjectMetadata(
+        // A way that still needs the source's own metadata forgets its session: the source is then read again.
+        var found = ObjectMetadata(
             reference: source.reference, generation: mark.generation, metageneration: mark.metageneration,
             size: mark.size, timeCreated: upload.record.began, updated: upload.record.began,
             checksums: Checksums(md5: mark.md5, crc32c: mark.crc32c),
             settable: SettableMetadata())
+        found.tagOfBytes = mark.tag
+        source.found = found
         way = Self.makeWay(of: source, as: upload, backend, mark.way)
     }
 
@@ -62,7 +66,8 @@ final class RemoteCopy: TransferSession {
         guard let state else { return nil }
         let mark = CopyBookmark(
             generation: found.generation, metageneration: found.metageneration, size: found.size,
-            crc32c: found.checksums.crc32c, md5: found.checksums.md5, way: state.text)
+            crc32c: found.checksums.crc32c, md5: found.checksums.md5, tag: found.tagOfBytes,
+            way: state.text)
         return (try? mark.text).map(Bookmark.init)
     }
 
@@ -132,7 +137,10 @@ final class RemoteCopy: TransferSession {
 
     /// Reads the metadata of the source.
     private func find() async throws(StorageError) {
-        source.found = try await backend.look(at: source, for: upload.caller)
+        let found = try await backend.look(at: source, for: upload.caller)
+        // A copy in parts of an earlier version of the source is not continued.
+        if case .server(let copy) = way { copy.discard() }
+        source.found = found
         way = Self.makeWay(of: source, as: upload, backend, nil)
     }
 

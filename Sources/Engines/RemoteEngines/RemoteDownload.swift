@@ -206,17 +206,18 @@ final class RemoteDownload: TransferSession {
         for object: ObjectMetadata, _ part: DownloadMachine.Step, from offset: Int64, _ step: PendingAnswer,
         _ reports: DownloadProgressReporter
     ) -> DownloadBuffer {
-        // A file of a folder gives its turn to the next one without waiting for the disk.
+        // A file of a folder gives its turn to the next one without waiting for the disk. Its writes are not reported: their
+        // counts would be lower.
         let isEarly = download.tree != nil && isShort(object, part)
         return DownloadBuffer(on: queue) { count in
-            if isEarly, offset + count == object.size { reports.arrived(object.size, of: object.size) }
+            if isEarly { reports.arrived(offset + count, of: object.size) }
         } _: { partial, bytes throws(StorageError) in
             guard !step.isAborted else { return }
             let wanted = UnsafeRawBufferPointer(
                 rebasing: bytes.prefix(Int(min((part.end ?? .max) - partial.offset, Int64(bytes.count)))))
             if part.isDamaged, partial.offset == offset { UnsafeMutableRawBufferPointer(mutating: wanted)[0] ^= 1 }
             try partial.append(wanted)
-            reports.arrived(partial.offset, of: object.size)
+            if !isEarly { reports.arrived(partial.offset, of: object.size) }
             if let end = part.end, partial.offset == end, end < object.size {
                 throw self.end(at: end, of: object, step, reports)
             }

@@ -51,7 +51,10 @@ private struct ServerCopyBookmark: Codable {
         do throws(StorageError) {
             switch step {
             case .open: return try await open()
-            case .query: return try await stored().map { .completed($0) } ?? .received(upTo: copied)
+            case .query:
+                if let stored = try await stored() { return .completed(stored) }
+                guard token == nil, isRestored, dialect.repeatsMetadata else { return .received(upTo: copied) }
+                return .forgotten(StorageError(.unknown, "The copy of \(source.reference.url) has not begun."))
             case .send: return try await send()
             case .settle:
                 if let stored = try await stored() { return .completed(stored) }
@@ -78,6 +81,9 @@ private struct ServerCopyBookmark: Codable {
         return .opened()
     }
 
+    /// Whether an earlier process has read the metadata of the source, which the bookmark does not have.
+    private var isRestored: Bool { upload.bookmark != nil }
+
     /// Whether one request makes the copy: the look right before it is the only one.
     private var isAtOnce: Bool { source.found.map(dialect.copiesAtOnce) ?? false }
 
@@ -97,6 +103,7 @@ private struct ServerCopyBookmark: Codable {
             try await destination.lookAgain()
         }
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
+        if let token, dialect.session(of: token, copying: object) != nil { try await checkSource(object) }
         let request = dialect.copy(
             object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
         let response = try await destination.last(reach: { $0?.mayHaveReachedServer == false ? .nothing : .all }) {
@@ -121,19 +128,22 @@ private struct ServerCopyBookmark: Codable {
         }
     }
 
+    /// Throws if the source of a copy in parts was replaced: Ceph does not check the condition of a part.
+    private func checkSource(_ object: ObjectMetadata) async throws(StorageError) {
+        let now = try await backend.look(at: source, for: upload.caller)
+        guard now.generation == object.generation else { throw .replaced(now) }
+    }
+
     private func refusal(
         _ response: HTTPResponse, of request: RemoteRequest, _ object: ObjectMetadata
     ) async throws(StorageError) -> StorageError {
         switch response.status {
-        // The token has expired: the copy starts over.
-        case 400 where token != nil, 410 where token != nil:
-            discard()
-            (token, copied) = (nil, 0)
-            return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
+        case 400 where token != nil, 410 where token != nil: return expired(response, of: request)
         case 404 where !backend.dialect.error(in: response).isMissingBucket:
             let now = try await backend.look(at: source, for: upload.caller)
-            return now.generation == object.generation
-                ? .refusal(response, of: request, to: object.reference, by: backend.dialect) : .replaced(now)
+            guard now.generation == object.generation else { return .replaced(now) }
+            guard token == nil else { return expired(response, of: request) }
+            return .refusal(response, of: request, to: object.reference, by: backend.dialect)
         case 412:
             let now = try await backend.look(at: source, for: upload.caller)
             guard now.generation == object.generation else { return .replaced(now) }
@@ -141,5 +151,12 @@ private struct ServerCopyBookmark: Codable {
                 response, of: request, isRepetition: destination.predecessor.isBound)
         default: return .refusal(response, of: request, to: upload.reference, by: backend.dialect)
         }
+    }
+
+    /// The error for a token that has expired, or whose session the server has lost: the copy starts over.
+    private func expired(_ response: HTTPResponse, of request: RemoteRequest) -> StorageError {
+        discard()
+        (token, copied) = (nil, 0)
+        return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
     }
 }

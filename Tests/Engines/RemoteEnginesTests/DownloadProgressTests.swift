@@ -1,4 +1,5 @@
 import HTTPClient
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -53,6 +54,38 @@ import Testing
             let part = try #require(names(in: scratch.path).first)
             #expect(try reports.counts == [Int64(contentsOf(scratch.path + "/" + part).count)])
             #expect(reports.totals == [Int64(size)])
+        }
+    }
+
+    @Test func `A short file of a folder reports the bytes that have arrived, whatever the disk does`() async throws {
+        for type in RemoteFaultTests.places + [S3Fixture.self] {
+            let (scratch, held, isFree, clock) = (try Scratch(), Signal(), Signal(), ManualClock())
+            defer { held.fire(); isFree.fire() }
+            let place = try type.init(StorageFixture(), limits: .patient, clock: clock)
+            try place.fixture.put(noise(200_000), "b", "a", by: type.dialect)
+            place.fixture.faults = [
+                .init(
+                    .first(.media),
+                    .meanwhile { [backend = place.backend] in
+                        // All threads that write downloaded files.
+                        for _ in 0..<8 { backend.downloading.submit { isFree.block() } }
+                    }),
+                .init(.byte(100_000), .stall(until: held)),
+            ]
+            var download = Download(
+                reference: try ref("a"), file: scratch.path + "/file", task: "task", caller: Caller(retryTime: .zero))
+            download.tree = scratch.path
+            let session = StoppableSession(place.backend.beginDownload(download))
+            async let answer = session.fetch { told.deliver($0) }
+            repeat {
+                #expect(try await clock.nextSleep() == .milliseconds(100))
+                clock.advance(by: .milliseconds(100))
+            } while try await told.next().completedUnitCount != 100_000
+            held.fire()
+            #expect(try await told.next().completedUnitCount == 200_000)
+            isFree.fire()
+            guard case .completed = await answer else { throw Aborted() }
+            #expect(told.waiting.isEmpty)
         }
     }
 

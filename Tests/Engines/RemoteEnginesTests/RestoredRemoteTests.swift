@@ -1,4 +1,5 @@
 import Checksums
+import HTTPText
 import JSONText
 import Storage
 import TestSupport
@@ -182,5 +183,85 @@ import Testing
             let error = try await failure { _ = try await again.backend.continueUpload(upload) }
             #expect(error.code == .preconditionFailed && place.fixture.bytes("b", "a") == nil)
         }
+    }
+
+    // MARK: Copies at S3
+
+    private static let s3Servers = [StorageFixture.S3Settings.Server.ceph, .aws]
+    /// In one request, and in parts of 6 MiB before and after the first one.
+    private static let s3Copies: [(size: Int, sent: Int)] = [(17, 0), (7 << 20, 0), (7 << 20, 1)]
+
+    private func store(_ bytes: [UInt8], _ type: String, at place: S3Fixture) async throws {
+        var metadata = SettableMetadata()
+        (metadata.content[.contentType], metadata.custom["k"]) = (type, type)
+        _ = try await place.backend.run(.data(bytes, to: ref("source"), metadata))
+    }
+
+    private func interruptedCopy(
+        _ size: Int, sent: Int, at server: StorageFixture.S3Settings.Server, isMove: Bool
+    ) async throws -> (S3Fixture, Upload) {
+        let fixture = try StorageFixture(buckets: ["b"])
+        fixture.s3.server = server
+        let place = try S3Fixture(fixture, largestCopy: 6 << 20)
+        try await store(noise(size), "x/y", at: place)
+        let upload = try await place.backend.interrupted(
+            copy: .copy(of: ref("source"), to: ref("a"), isMove: isMove), afterSending: sent, isRecorded: true)
+        return (try S3Fixture(fixture, largestCopy: 6 << 20), upload)
+    }
+
+    private func expectCopy(
+        _ stored: ObjectMetadata, _ bytes: [UInt8], _ type: String, at place: S3Fixture, isMove: Bool
+    ) async throws {
+        #expect(place.fixture.bytes("b", "a") == bytes && stored.checksums.md5 == Checksum(of: bytes).md5)
+        #expect(stored.settable.content[.contentType] == type && stored.settable.custom["k"] == type)
+        #expect(try await place.backend.metadata(of: ref("a")) == stored)
+        #expect(place.fixture.objects == (isMove ? ["b/a"] : ["b/a", "b/source"]))
+        await place.backend.settle()
+        #expect(place.fixture.log.openSessions.isEmpty)
+    }
+
+    @Test(arguments: s3Servers, [false, true])
+    func `A restored copy or move at S3 has the metadata of its source`(
+        server: StorageFixture.S3Settings.Server, isMove: Bool
+    ) async throws {
+        for (size, sent) in Self.s3Copies {
+            let (place, upload) = try await interruptedCopy(size, sent: sent, at: server, isMove: isMove)
+            let stored = try await place.backend.continueUpload(upload)
+            try await expectCopy(stored, noise(size), "x/y", at: place, isMove: isMove)
+            #expect(place.fixture.log.requests(.copyPart).count == (size == 17 ? 0 : 2))
+        }
+    }
+
+    @Test(arguments: s3Servers, [false, true])
+    func `A restored copy or move at S3 copies what has replaced its source`(
+        server: StorageFixture.S3Settings.Server, isMove: Bool
+    ) async throws {
+        for (size, sent) in Self.s3Copies {
+            let (place, upload) = try await interruptedCopy(size, sent: sent, at: server, isMove: isMove)
+            let bytes = noise(size, seed: 99)
+            try await store(bytes, "z/z", at: place)
+            let stored = try await place.backend.continueUpload(upload)
+            try await expectCopy(stored, bytes, "z/z", at: place, isMove: isMove)
+        }
+    }
+
+    @Test func `A restored copy at S3 is bound to the bytes of its earlier parts`() async throws {
+        let (place, upload) = try await interruptedCopy(7 << 20, sent: 1, at: .aws, isMove: false)
+        _ = try await place.backend.continueUpload(upload)
+        let tags = place.fixture.log.requests(.copyPart).map { $0.headers["x-amz-copy-source-if-match"] }
+        #expect(tags.count == 2 && tags[0] != nil && tags[0] == tags[1])
+    }
+
+    @Test(arguments: [(400, "InvalidArgument"), (404, "NoSuchUpload")])
+    func `A restored copy at S3 starts over if the server refuses its parts`(status: Int, code: String) async throws {
+        let (place, upload) = try await interruptedCopy(7 << 20, sent: 1, at: .ceph, isMove: true)
+        place.fixture.faults = [
+            .init(.first(.copyPart), .answer(status, body: StorageFixture.s3Error(code)))
+        ]
+        let session = place.backend.stoppable(upload)
+        #expect(await session.perform(.query) == .received(upTo: 6 << 20))
+        guard case .failed(let error) = await session.perform(.send(6 << 20..<7 << 20)) else { throw Aborted() }
+        #expect(error.retryable)
+        guard case .forgotten = await session.perform(.query) else { throw Aborted() }
     }
 }

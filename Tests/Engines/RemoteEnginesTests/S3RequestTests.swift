@@ -240,6 +240,10 @@ import Transfers
         ]
         let copy = try await place.backend.run(.copy(of: ref("a"), to: ref("c")), retryTime: .seconds(600))
         #expect(copy.size == 2)
+        for request in fixture.log.requests(.rewrite) {
+            let conditions = ["x-amz-copy-source-if-match", "x-amz-copy-if-match"].map { request.headers[$0] }
+            #expect(conditions[0] != nil && conditions[1] == (server == .ceph ? conditions[0] : nil))
+        }
         _ = try await place.backend.fetch("c", to: scratch.path + "/file")
         #expect(try contentsOf(scratch.path + "/file") == [2, 3])
     }

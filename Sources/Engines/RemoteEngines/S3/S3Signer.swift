@@ -152,9 +152,11 @@ final class S3Signer: Sendable {
     /// first refusal.
     func checksConditions(at url: String) -> Bool { about(url)?.checksConditions ?? endpoint.isAmazons }
 
-    /// The name of the header with the tag of the bytes that a copy is made of.
-    func copyCondition(at url: String) -> String {
-        about(url)?.isCephs == true ? "x-amz-copy-if-match" : "x-amz-copy-source-if-match"
+    /// The names of the headers with the tag of the bytes that a copy is made of. A Ceph gets Amazon's name, too: a version
+    /// that knows that one alone checks it.
+    func copyConditions(at url: String) -> [String] {
+        let name = "x-amz-copy-source-if-match"
+        return about(url)?.isCephs == true ? [name, "x-amz-copy-if-match"] : [name]
     }
 
     /// Whether the bucket of a URL is known to exist: a response has told it within the last minute.

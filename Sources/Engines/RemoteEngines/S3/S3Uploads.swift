@@ -133,12 +133,14 @@ extension S3Dialect: CopyDialect {
     private func source(_ object: ObjectMetadata) -> HTTPHeaders {
         var headers: HTTPHeaders = ["x-amz-copy-source": object.reference.copySource]
         if let tag = object.tagOfBytes {
-            headers.add(signer.copyCondition(at: url(of: object.reference.bucket)), tag)
+            for name in signer.copyConditions(at: url(of: object.reference.bucket)) { headers.add(name, tag) }
         }
         return headers
     }
 
     func copiesAtOnce(_ object: ObjectMetadata) -> Bool { object.size <= largestCopy }
+
+    var repeatsMetadata: Bool { true }
 
     func copy(
         _ object: ObjectMetadata, as upload: Upload, _ write: RemoteWrite, after token: String?,

@@ -17,7 +17,7 @@ extension FolderWork {
     }
 
     func planCopies() async throws(StorageError) {
-        // Each copy looks its source up. What is known to be equal needs checksums that a list does not have.
+        // Each copy looks its source up. A comparison needs checksums, which summaries lack.
         try await forEachSource(summaries: !request.onlyChanged) { [self] page async throws(StorageError) in
             try await add(copies: try page.map { source throws(StorageError) in try item(of: source) })
         }
@@ -61,7 +61,7 @@ extension FolderWork {
             try await forEachPage(
                 below: copy.target, filters: false, summaries: true
             ) { [self] page async throws(StorageError) in
-                // Others than the targets of copies are not looked up.
+                // Only the targets of copies are looked up.
                 let items = try await plan.items(at: page.map { copy.target.prefix + $0.path })
                 let targets = zip(page, items).filter { $0.1 != nil }.map(\.0)
                 let objects = try await withMetadata(targets, below: copy.target).filter { !$0.isNewer }
