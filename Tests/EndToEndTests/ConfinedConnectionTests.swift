@@ -272,6 +272,35 @@ import Testing
         }
     }
 
+    @Test func `A confined connection continues no task with its key that it may not resume`() async throws {
+        #expect(await place.sh("mkdir in; echo x > in/f; echo x > f").status == 0)
+        let root = place.directory
+        try await onThread {
+            let service = try place.listeningService(Place.unreachable)
+            let owner = try place.connect(), confined = try place.connect(), other = try place.connect()
+            try confined.call("initialize", #"{"allowRead":["\#(root)/in"],"allowWrite":["\#(root)/in"]}"#)
+            try other.call("initialize", #"{"within":["gs://b/other"]}"#)
+            for (method, param, path) in [
+                ("writeToFile", "file", "g"), ("writeToFile", "file", "in/g"), ("putFile", "file", "in/f"),
+                ("putDirectory", "directory", "in"), ("writeToDirectory", "directory", "d"),
+            ] {
+                func params(_ object: String) -> String {
+                    #"{"reference":"gs://b/\#(object)","\#(param)":"\#(root)/\#(path)","key":"\#(method) \#(path)"}"#
+                }
+                let task = try #require(try owner.call("reference/\(method)", params("a"))["task"]?.string)
+                for (client, object) in [(confined, "a"), (confined, "b"), (other, "other")] {
+                    let error = try client.refusal("reference/\(method)", params(object))
+                    #expect(error["code"] == -13021, "\(method) \(path): \(error.text)")
+                    #expect(!error.text.contains(task), "\(method) \(path)")
+                }
+                let again = try owner.call("reference/\(method)", params("a"))
+                #expect(again["continued"] == true && again["task"]?.string == task, "\(method) \(path)")
+            }
+            service.signal(SIGTERM)
+            #expect(try service.waitForExit() == 0)
+        }
+    }
+
     @Test func `A download that keeps what exists fails where a file exists`() async throws {
         try "mine".write(toFile: place.directory + "/file", atomically: false, encoding: .utf8)
         try await onThread {

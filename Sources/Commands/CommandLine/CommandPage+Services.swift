@@ -141,13 +141,8 @@ extension CommandPage {
         ]
     ) { options, words in
         guard words.count <= 1 else { return nil }
-        let address = words.first ?? defaultGateway
-        guard SocketAddress(address) != nil else {
-            throw UsageError(
-                message: "gateway takes ADDRESS:PORT, such as 127.0.0.1:0 or [::1]:9199, not \"\(address)\"")
-        }
         var options = options
-        options.service.gateway = address
+        options.service.gateway = words.first ?? defaultGateway
         options.service.announcement = options.json ? .json : .lines
         try options.checkService()
         return .serve(options.service)

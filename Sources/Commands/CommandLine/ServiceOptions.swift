@@ -164,6 +164,11 @@ package struct ServiceOptions {
         if let name = hosts.first(where: { !AcceptedHosts.isName($0) }) {
             throw UsageError(message: "--allow-host \(name): not the name of a host, without a scheme or a port")
         }
+        for (flag, address) in [("--http", http), (word, gateway)] {
+            guard let address, SocketAddress(address) == nil else { continue }
+            throw UsageError(
+                message: "\(flag) takes ADDRESS:PORT, such as 127.0.0.1:0 or [::1]:9199, not \"\(address)\"")
+        }
         if let gateway, !allowInsecure, SocketAddress(gateway)?.isLoopback == false {
             throw UsageError(
                 message: "\(word) \(gateway) is not on the loopback: anybody could change objects; "

@@ -120,6 +120,8 @@ public struct TransferClient: Sendable {
     public var confinement: LocalConfinement?
     /// Called before each wait for a retry of a request, on any thread.
     public var willRetry: (@Sendable (RequestRetry) -> Void)?
+    /// Throws if the client may not continue a task that has the key of its request. Nil for a client with all rights.
+    public var checkContinued: (@Loop @Sendable (any StorageTask) throws(StorageError) -> Void)?
 
     public init(tokens: (any TokenSource)? = nil, settings: Settings, newFilesMask: UInt32? = nil) {
         (self.tokens, self.settings, self.newFilesMask) = (tokens, settings, newFilesMask)

@@ -22,6 +22,7 @@ extension Transfers {
         try await checkConfinement(of: request)
         return try await tasks.exclusively(for: key, of: UploadTask.kind) {
             if let task = uploads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try request.client?.checkContinued?(task)
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: record))
                 if try await isSourceUnchanged(of: record) {
                     if !task.state.isFinished { return RequestedTask(task, isContinued: true) }
@@ -62,6 +63,7 @@ extension Transfers {
         try await ready()
         return try await tasks.exclusively(for: key, of: DownloadTask.kind) {
             if let key, let task = downloads.unfinishedTask(withKey: key), let record = task.unfinishedRecord {
+                try client.checkContinued?(task)
                 try StorageError.checkSame(
                     key, of: task.id,
                     [
@@ -84,6 +86,7 @@ extension Transfers {
         try await ready()
         return try await tasks.exclusively(for: request.key, of: FolderTask.kind) {
             if let key = request.key, let task = folders.unfinishedTask(withKey: key) {
+                try client.checkContinued?(task)
                 try StorageError.checkSame(key, of: task.id, request.comparison(with: task.request))
                 guard request.refreshes == true else { return RequestedTask(task, isContinued: true) }
                 // A task whose end is being recorded takes no more.

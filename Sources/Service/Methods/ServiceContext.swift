@@ -229,6 +229,7 @@ package final class ConnectionContext: MethodContext {
     var client: TransferClient {
         var client = TransferClient(tokens: tokens, settings: settings, newFilesMask: newFilesMask)
         (client.willRetry, client.confinement) = (willRetry, rights?.files)
+        if let rights { client.checkContinued = { task throws(StorageError) in try rights.checkContinued(task) } }
         return client
     }
     /// Notifies the client of each wait before a retry. Nil if the client has not asked for that.

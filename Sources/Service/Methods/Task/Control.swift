@@ -16,15 +16,26 @@ extension Request<ConnectionContext> {
 }
 
 extension ConnectionContext {
-    func check(_ task: some MethodTask, _ access: TaskAccess) throws(StorageError) {
-        guard let rights else { return }
+    func check(_ task: some MethodTask, _ access: TaskAccess) throws(StorageError) { try rights?.check(task, access) }
+}
+
+extension Rights {
+    @Loop fileprivate func check(_ task: some MethodTask, _ access: TaskAccess) throws(StorageError) {
         let snapshot = task.snapshot()
-        guard rights.know(snapshot) else { throw .noTask(task.id, type(of: task).kind) }
+        guard know(snapshot) else { throw .noTask(task.id, type(of: task).kind) }
         guard access != .reading else { return }
-        try rights.checkControl(of: snapshot)
-        guard access == .resuming, let files = rights.files, task.usesFiles(outside: files) else { return }
+        try checkControl(of: snapshot)
+        guard access == .resuming, let files, task.usesFiles(outside: files) else { return }
         throw StorageError(
             .unauthorized, "The task uses files of a client with other rights, so this connection cannot resume it.")
+    }
+
+    /// Checks a task that other clients may have begun, of which the error tells nothing.
+    @Loop func checkContinued(_ task: any StorageTask) throws(StorageError) {
+        guard let task = task as? any MethodTask else { return }
+        do throws(StorageError) { try check(task, .resuming) } catch {
+            throw StorageError(.unauthorized, "The key is that of a task that this connection may not resume.")
+        }
     }
 }
 

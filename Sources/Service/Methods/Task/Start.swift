@@ -45,8 +45,6 @@ struct StartOptions: Sendable {
         let requested: RequestedTask<Controlled>
         do {
             requested = try await make()
-            // A key may be that of a task that other clients have begun.
-            if requested.isContinued { try context.check(requested.task, .control) }
         } catch {
             for (_, handle) in observers { context.observers.drop(handle) }
             throw error
