@@ -114,8 +114,8 @@ final class Server {
     private func stdioEnded() {
         isWithoutStdio = (options.harness || options.listensBesides) && !connections.isEmpty
         if isWithoutStdio { return }
-        guard options.gateway != nil, !options.harness else { return end(0, "the end of stdin or stdout") }
-        end(0, "the end of stdin; `storage-rpc gateway`, and --socket PATH, serve without it", .warning)
+        guard options.gateway != nil, !options.harness else { return end(stdioStatus, "the end of stdin or stdout") }
+        end(stdioStatus, "the end of stdin; `storage-rpc gateway`, and --socket PATH, serve without it", .warning)
     }
 
     private func serve(

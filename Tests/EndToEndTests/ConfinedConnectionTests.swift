@@ -166,6 +166,60 @@ import Testing
         }
     }
 
+    @Test(arguments: ["connect", "serve"])
+    func `A relay whose directory has gone before the client's first bytes ends, and the service gets none of them`(
+        command: String
+    ) async {
+        let line = """
+            mkdir d; mkfifo in; $S serve --shared --log-level info 2> log & P=$!; await 'grep -q "listens on" log'
+            $S \(command) --allow-read $PWD/d < in > said 2> told & C=$!; exec 9> in
+            await 'grep -q "connection 1.* closed" log'; rmdir d
+            echo '{"jsonrpc":"2.0","id":1,"method":"reference/putFile","params":'\
+            '{"reference":"gs://b/a","file":"'$PWD'/log","wait":true}}' >&9
+            wait $C; echo $?; cat said; grep -c -- '--allow-read' told; $S ls gs://b; kill $P; wait $P
+            """
+        #expect(await place.sh(line).text == "1\n1\nstorage-rpc: there is no bucket gs://b\n")
+    }
+
+    /// The service refuses all connections except that of the client, which sends nothing by itself.
+    @Test func `A relay confines its client if a service that had no room has room for it`() async {
+        let line = #"""
+            cat > other.py << 'END'
+            import json, os, socket
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(os.environ["R"] + "/socket")
+            listener.listen()
+            while True:
+                connection, _ = listener.accept()
+                lines = connection.makefile()
+                asked = json.loads(lines.readline())
+                if asked["method"] != "initialize" or asked["params"].get("allowRead"): break
+                error = {"code": -13013, "message": "No room.", "data": {"name": "quotaExceeded"}}
+                connection.sendall(json.dumps({"id": None, "error": error}).encode() + b"\n")
+                connection.shutdown(socket.SHUT_RDWR)
+            while asked:
+                print(asked["method"], flush=True)
+                connection.sendall(json.dumps({"id": asked["id"], "result": {}}).encode() + b"\n")
+                line = lines.readline()
+                asked = line and json.loads(line)
+            END
+            mkdir -p d $R; python3 other.py & P=$!; await '[ -S $R/socket ]'
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S connect --allow-read d || kill $P
+            wait $P
+            """#
+        #expect(await place.sh(line).text == "initialize\nservice/ping\n{\"id\": 1, \"result\": {}}\n")
+    }
+
+    @Test func `A second serve whose directory the service does not allow says so`() async {
+        let line = """
+            mkdir in out; $S serve --shared --allow-read in --log-level info 2> log & P=$!; await 'grep -q "listens on" log'
+            $S serve --allow-read out < /dev/null 2>&1; echo $?; kill $P; wait $P
+            """
+        let said = await place.sh(line).text
+        let reason = "It cannot serve this client: "
+        #expect(said.contains(reason) && said.hasSuffix("--allow-read names.\n75\n"), "\(said)")
+    }
+
     @Test func `Local files are those of the connection's directories that the service allows, too`() async throws {
         let line = """
             mkdir -p in/both in/own out; for d in in in/both in/own out; do printf $d > $d/f; done

@@ -76,6 +76,25 @@ import Testing
         }
     }
 
+    /// The connection on stdio stays open after `exit` while answers are unread.
+    @Test func `An exit without shutdown is status 1 if the other clients leave before the answers are read`()
+        async throws
+    {
+        try await onThread {
+            let (service, client) = try place.service(["--log-level", "debug"])
+            try client.call("service/ping")
+            var other: Caller? = Caller(try WireClient(connectingTo: place.root + "/socket"))
+            try other?.call("service/ping")
+            for _ in 1...10 { client.say("rpc.discover") }
+            client.wire.send(#"{"jsonrpc":"2.0","method":"exit"}"#)
+            try service.waitForLog("notification exit succeeded")
+            other = nil
+            try service.waitForLog("connection 2 closed")
+            try client.waitForEnd()
+            try #require(try service.waitForExit() == 1)
+        }
+    }
+
     @Test func `Unread answers do not prevent the service from ending`() async throws {
         try await onThread {
             let (service, client) = try place.service()

@@ -34,6 +34,8 @@ package struct Client {
         private(set) var isGone = false
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
+        /// The description without a full stop.
+        var clause: String { sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence }
 
         package init(_ message: String) { sentence = message }
         init(message: String, isAnswer: Bool = false) { (sentence, self.isAnswer) = (message, isAnswer) }
@@ -307,6 +309,7 @@ extension Client.Failure {
         // The directories of a connection are those of the flags of its command.
         for param in ["allowRead", "allowWrite"] {
             sentence = sentence.replacing("that \(param) names", with: "that \(param.asFlag) names")
+                .replacing("\(param) /", with: "\(param.asFlag) /")
         }
         isAnswer = true
         code = error?["code"]?.number?.int64

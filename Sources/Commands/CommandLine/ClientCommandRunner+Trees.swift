@@ -288,8 +288,7 @@ extension ClientCommandRunner {
             return
         }
         _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null])
-        throw Client.Failure(
-            message: error.sentence.hasSuffix(".") ? String(error.sentence.dropLast()) : error.sentence)
+        throw Client.Failure(message: error.clause)
     }
 
     /// Prints what the task of an earlier command has moved.

@@ -23,7 +23,8 @@ package enum ConnectCommand {
             relay = try find(socket: path, root: root, options, isQuiet: isQuiet, prepareLog: prepareLog)
         } catch is RootService.Refusal {
             // The service itself tells the client the reason.
-            relay = Relay(path: path, socket: try Client.connect(to: path))
+            relay = Relay(
+                path: path, socket: try Client.connect(to: path), introduction: try Introduction(options))
         }
         if Descriptor.standardInput.isTerminal {
             _ = WaitNotice("connected; waits for JSON-RPC on standard input; Ctrl-D ends it")
@@ -58,7 +59,8 @@ package enum ConnectCommand {
         return try connect(service.find(), path, options, introduction)
     }
 
-    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered` and `RootInUse`.
+    /// Connects to a running service. Nil if none listens. Throws `Client.Unanswered`, and `RootInUse` if the service
+    /// does not answer as the flags ask for.
     package static func connect(
         toRunning path: String, _ options: ServiceOptions, within limit: Duration = Client.longestConnect
     ) throws -> Relay? {
@@ -68,8 +70,9 @@ package enum ConnectCommand {
             let found = RootService.Found(
                 client: client, answer: try client.initialize([:], at: path), started: nil)
             return try connect(found, path, options, Introduction(options), within: limit)
-        } catch is Client.Failure {
-            return nil
+        } catch let failure as Client.Failure {
+            guard failure.isAnswer else { return nil }
+            throw RootInUse(message: failure.clause)
         }
     }
 

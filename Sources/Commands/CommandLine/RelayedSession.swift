@@ -7,10 +7,11 @@ import Storage
 struct RelayedSession {
     /// By the texts of their ids: the requests without an answer.
     private var pending = ByteKeyedDictionary<Int>()
-    /// The number of requests that were too long to be read, less that of answers to them, and of too long answers.
+    /// The number of messages without a readable id that the service has yet to refuse.
     private var unread = 0
     private var requests = 0
-    /// The service has refused a message whose ids it could not read.
+    /// The number of requests without an answer is not known: a message was too long to be read, or the service has
+    /// refused one that the relay could read.
     private var isUnsure = false
     /// The ids of pending requests to stop the service, which came before an `exit`.
     private var stops: [String] = []
@@ -20,7 +21,7 @@ struct RelayedSession {
     private var wanted: Int32?
 
     /// The number of requests without an answer. 0 if it is not known.
-    var unanswered: Int { isUnsure ? 0 : max(0, requests + unread) }
+    var unanswered: Int { isUnsure ? 0 : requests + unread }
 
     /// The exit status of the relay when the service ends the connection. Nil if the client has not asked for that, or
     /// has no answers to all of its requests.
@@ -31,10 +32,15 @@ struct RelayedSession {
     /// The client's input has ended, or cannot be read any further.
     mutating func end() { hasEnded = true }
 
-    mutating func hear(_ message: JSON) {
-        guard let method = message["method"]?.string else { return }
+    /// - Parameter message: nil for one that is not JSON.
+    mutating func hear(_ message: JSON?) {
+        guard let message, let method = message["method"]?.string else {
+            // The service answers anything but an answer.
+            if message?["result"] == nil, message?["error"] == nil { unread += 1 }
+            return
+        }
         let id = message["id"].flatMap(Self.text)
-        if let id { add(1, to: id) }
+        if let id { add(1, to: id) } else if message["id"] != nil { unread += 1 }
         switch method {
         case "shutdown": isShutDown = true
         case "exit": wanted = wanted ?? (isShutDown ? 0 : 1)
@@ -43,15 +49,16 @@ struct RelayedSession {
         }
     }
 
-    mutating func answer(_ message: JSON) {
-        guard message["method"] == nil, let id = message["id"].flatMap(Self.text) else { return }
+    mutating func answer(_ message: JSON?) {
+        guard let message, message["method"] == nil, let id = message["id"].flatMap(Self.text) else { return }
         if pending[id] != nil {
             add(-1, to: id)
-        } else if id == "null" {
-            isUnsure = true
-            if message["error"]?["data"]?["name"] == "quotaExceeded" { refusal = message["error"]?["message"]?.string }
-        } else if !Introductory.has(id: id) {
+        } else if id == "null", message["error"]?["data"]?["name"] == "quotaExceeded" {
+            refusal = message["error"]?["message"]?.string
+        } else if unread > 0, !Introductory.has(id: id) {
             unread -= 1
+        } else if !Introductory.has(id: id) {
+            isUnsure = true
         }
         guard let stop = stops.firstIndex(where: { $0.hasSameBytes(as: id) }) else { return }
         stops.remove(at: stop)
@@ -59,10 +66,8 @@ struct RelayedSession {
         if message["error"] == nil { wanted = 0 }
     }
 
-    /// A message of the client was too long to be read. It counts as a request.
-    mutating func hearLong() { unread += 1 }
-
-    mutating func answerLong() { unread -= 1 }
+    /// A message was too long to be read. It may be a notification, or a batch.
+    mutating func skip() { isUnsure = true }
 
     private mutating func add(_ count: Int, to id: String) {
         let same = (pending[id] ?? 0) + count
@@ -70,7 +75,7 @@ struct RelayedSession {
         requests += count
     }
 
-    /// Nil for what is no id of a request.
+    /// Nil for a value that is not the id of a request.
     private static func text(of id: JSON) -> String? {
         switch id {
         case .null, .string: id.text
@@ -82,30 +87,37 @@ struct RelayedSession {
 
 /// Reads the messages in one direction of a relayed connection.
 struct RelayedMessages {
-    /// What is longer is relayed unread, so that a relay needs little memory.
-    private static let longest = 8 << 20
+    /// Longer messages, and those with more values, are relayed unread, so that a relay needs little memory.
+    private static let (longest, mostValues) = (8 << 20, ConnectionLimits().messageValues)
     private var framing = Framing(maxMessageBytes: longest)
 
     /// Reads the next bytes, of which the last ones are none.
     ///
     /// - Parameters:
-    ///   - each: gets each message, those of a batch one by one.
+    ///   - each: gets each message, those of a batch one by one; nil for one that is not JSON, and for an empty batch.
     ///   - long: called for a message that is too long to be read.
     /// - Returns: false if nothing more can be read.
     mutating func read(
-        _ bytes: UnsafeRawBufferPointer, _ each: (JSON) -> Void, long: () -> Void
+        _ bytes: UnsafeRawBufferPointer, _ each: (JSON?) -> Void, long: () -> Void
     ) -> Bool {
         framing.append(bytes)
         if bytes.isEmpty { framing.finish() }
-        while let frame = framing.next({ try? JSON(parsing: $0) }) {
+        while let frame = framing.next(Self.parse) {
             switch frame {
-            case .message(.array(let batch)?): batch.forEach(each)
-            case .message(let message?): each(message)
+            case .message(.success(.array(let batch))) where !batch.isEmpty: batch.forEach(each)
+            case .message(.success(let message)): each(message.array == nil ? message : nil)
+            case .message(.failure(let error)) where error.limit == nil: each(nil)
+            case .message(.failure), .tooLong: long()
             case .message(nil): break
-            case .tooLong: long()
             case .unreadable: return false
             }
         }
         return !bytes.isEmpty
+    }
+
+    /// Nil for a blank text, which is no message.
+    private static func parse(_ bytes: UnsafeRawBufferPointer) -> Result<JSON, JSONSyntaxError>? {
+        guard bytes.contains(where: { $0 > 0x20 }) else { return nil }
+        return Result { () throws(JSONSyntaxError) in try JSON(parsing: bytes, maxValues: mostValues) }
     }
 }

@@ -1,10 +1,11 @@
+import Dispatch
 import JSONRPC
 import JSONText
 import Platform
 import Synchronization
 
-/// Copies bytes between this process's stdin and stdout and a service's socket. An introduction precedes those of the
-/// client, and its answers are dropped.
+/// Copies bytes between this process's stdin and stdout and a service's socket. Those of the client are sent once the
+/// service has accepted the introduction, whose answers are dropped.
 package enum StreamProxy {
     static func run(through relay: ConnectCommand.Relay) throws -> Never {
         try run(through: relay, .standardInput, .standardOutput)
@@ -17,23 +18,28 @@ package enum StreamProxy {
 
     /// Ends the process when the service ends the connection, or when the reader of the output has closed it. At the
     /// end of the input the service still answers pending requests. Throws if the input cannot be read or the output
-    /// not be written, and if the service ends the connection before its client does.
+    /// not be written, if the service refuses the introduction, and if it ends the connection before its client does.
     private static func run(
         through relay: ConnectCommand.Relay, _ input: Descriptor, _ output: Descriptor
     ) throws -> Never {
         CurrentProcess.ignoreChildren()
         let socket = relay.socket, requests = Introductory(relay.introduction)
         let unread = Mutex<SystemError?>(nil), session = Mutex(RelayedSession())
+        let isAccepted = DispatchSemaphore(value: 0)
         try startThread("relay") {
             var (start, messages) = (ClientStart(requests), RelayedMessages())
             let outcome = copy(from: input, to: socket) { bytes in
                 let continues = messages.read(bytes) { message in
                     session.withLock { $0.hear(message) }
                 } long: {
-                    session.withLock { $0.hearLong() }
+                    session.withLock { $0.skip() }
                 }
                 if !continues { session.withLock { $0.end() } }
-                return start.pass(bytes)
+                return start.pass(bytes) {
+                    // If this fails, the connection ends, and the process with it.
+                    try? socket.writeBlocking($0)
+                    isAccepted.wait()
+                }
             }
             guard case .ended(let error) = outcome else { return }
             unread.withLock { $0 = error }
@@ -41,13 +47,13 @@ package enum StreamProxy {
             socket.endWriting()
         }
         var (answers, messages) = (IntroductoryAnswers(requests), RelayedMessages())
-        let outcome = copy(from: socket, to: output) { bytes in
+        let outcome = try copy(from: socket, to: output) { bytes in
             _ = messages.read(bytes) { message in
                 session.withLock { $0.answer(message) }
             } long: {
-                session.withLock { $0.answerLong() }
+                session.withLock { $0.skip() }
             }
-            return answers.pass(bytes)
+            return try answers.pass(bytes) { isAccepted.signal() }
         }
         if case .unwritable(let error) = outcome {
             if error.isBrokenPipe { CurrentProcess.exit(0) }
@@ -84,16 +90,17 @@ package enum StreamProxy {
 
     /// - Parameter pass: what goes to the target in place of bytes of the source, of which the last ones are none.
     private static func copy(
-        from source: Descriptor, to target: Descriptor, passing pass: (UnsafeRawBufferPointer) -> [UInt8]?
-    ) -> Outcome {
+        from source: Descriptor, to target: Descriptor, passing pass: (UnsafeRawBufferPointer) throws -> [UInt8]?
+    ) rethrows -> Outcome {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 1)
         defer { buffer.deallocate() }
         while true {
             let count: Int
             do throws(SystemError) { count = try source.readBlocking(into: buffer) } catch { return .ended(error) }
             let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<count])
+            let others = try pass(bytes)
             do throws(SystemError) {
-                if let others = pass(bytes) {
+                if let others {
                     try target.writeBlocking(others)
                 } else if count > 0 {
                     try target.writeBlocking(bytes)
@@ -124,7 +131,7 @@ struct Introductory: Sendable {
     static func has(id text: String) -> Bool { text.hasPrefix("\"\(name)") }
 }
 
-/// Puts the introduction before the first bytes of a client, in the framing that they decide.
+/// Holds the first bytes of a client until the service has accepted the introduction, in the framing that they decide.
 private struct ClientStart {
     private var introduction: Introductory?
     private var framing = Framing(maxMessageBytes: .max / 2)
@@ -133,7 +140,9 @@ private struct ClientStart {
     init(_ introduction: Introductory) { self.introduction = introduction.messages.isEmpty ? nil : introduction }
 
     /// The bytes for the service; nil for those of the client. Without bytes the client's input has ended.
-    mutating func pass(_ more: UnsafeRawBufferPointer) -> [UInt8]? {
+    ///
+    /// - Parameter introduce: sends the introduction, and returns when the service has accepted it.
+    mutating func pass(_ more: UnsafeRawBufferPointer, _ introduce: ([UInt8]) -> Void) -> [UInt8]? {
         guard let introduction else { return nil }
         bytes += more
         framing.append(more)
@@ -143,12 +152,14 @@ private struct ClientStart {
         self.introduction = nil
         var start: [UInt8] = []
         for message in introduction.messages { style.wrap(into: &start) { $0 += message.text.utf8 } }
+        introduce(start)
         defer { bytes = [] }
-        return start + bytes
+        return bytes
     }
 }
 
-/// Drops the answers to an introduction, which precede all other messages of a service.
+/// Drops the answers to an introduction. Other messages before them, such as the refusal of the connection, are for the
+/// client.
 private struct IntroductoryAnswers {
     private var rest: ArraySlice<JSON>
     private var framing = Framing(maxMessageBytes: .max / 2)
@@ -156,27 +167,28 @@ private struct IntroductoryAnswers {
 
     init(_ introduction: Introductory) { rest = introduction.messages[...] }
 
-    /// The bytes for the client; nil for those of the service.
-    mutating func pass(_ more: UnsafeRawBufferPointer) -> [UInt8]? {
-        guard let next = rest.first else { return nil }
+    /// The bytes for the client; nil for those of the service. Throws the error of an answer.
+    ///
+    /// - Parameter accepted: called when all answers have come.
+    mutating func pass(_ more: UnsafeRawBufferPointer, _ accepted: () -> Void) throws -> [UInt8]? {
+        if rest.isEmpty { return nil }
+        var passed: [UInt8] = []
         for (index, byte) in more.enumerated() {
+            guard let next = rest.first else { return passed + more[index...] }
             bytes.append(byte)
             withUnsafeBytes(of: byte) { framing.append($0) }
             guard case .message(let message) = framing.next({ try? JSON(parsing: $0) }) else { continue }
-            // Another message, such as the refusal of the connection, is for the client.
             if message?["id"] != next["id"] {
-                rest = []
+                passed += bytes
+            } else if let error = message?["error"] {
+                throw Client.Failure(error)
             } else {
                 rest = rest.dropFirst()
-                bytes = []
+                if rest.isEmpty { accepted() }
             }
-            let others = UnsafeRawBufferPointer(rebasing: more[(index + 1)...])
-            let passed = bytes
             bytes = []
-            return passed + (pass(others) ?? Array(others))
         }
         // At its end the connection passes on what it has.
-        defer { if more.isEmpty { bytes = [] } }
-        return more.isEmpty ? bytes : []
+        return more.isEmpty ? bytes : passed
     }
 }
