@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from storage_rpc import BucketMismatch, InvalidArgument, PathError, RPCError
@@ -66,12 +67,13 @@ class ReferenceTests(StorageTestCase):
 
     def test_what_is_no_path_and_no_id_is_named(self) -> None:
         storage: Any = self.storage
-        for call, what in (
+        calls: list[tuple[Callable[[], object], str]] = [
             (lambda: storage.reference(None), "The path of an object, or its URL, is a text, not NoneType."),
             (lambda: storage.reference(b"a"), "The path of an object, or its URL, is a text, not bytes."),
             (lambda: storage.upload_task(5), "The id of a task is a text, not int."),
             (lambda: storage.call("service/ping", {}), "A timeout is a number of seconds, not dict."),
-        ):
+        ]
+        for call, what in calls:
             with self.assertRaises(TypeError) as refused:
                 call()
             self.assertEqual(str(refused.exception), what)
