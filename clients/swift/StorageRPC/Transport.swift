@@ -158,7 +158,7 @@ final class Transport: @unchecked Sendable {
         }
         // The process is a connection to the shared service, whose own status is unknown.
         if isShared && status == 0 { return "The shared service has closed the connection" }
-        return "The service has ended with status \(status)"
+        return "The \(isShared ? "connection to the shared service" : "service") has ended with status \(status)"
     }
 
     /// For at most so many seconds. Foundation's own wait does not end while a child of the process lives.
