@@ -241,6 +241,8 @@ extension StorageRoot {
             try database.migrate(schemas)
             try recover(database)
             return database
+        } catch let error as SystemError {
+            throw unusable(error)
         } catch {
             throw .database(error)
         }

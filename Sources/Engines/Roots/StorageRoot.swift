@@ -375,9 +375,14 @@ package final class StorageRoot: Sendable {
                 }
                 databaseInode.withLock { $0 = inode }
             } catch let error as SystemError {
-                throw StorageError(error.isFull ? .quotaExceeded : .unknown, OpenError(path, error.reason).message)
+                throw unusable(error)
             }
         }
+    }
+
+    /// The error for a root that cannot be used, which names it.
+    func unusable(_ error: SystemError) -> StorageError {
+        StorageError(error.isFull ? .quotaExceeded : .unknown, OpenError(path, error.reason).message)
     }
 
     /// Creates the database, and makes it durable together with all earlier names: it grows under another name without
