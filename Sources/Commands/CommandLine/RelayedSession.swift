@@ -55,10 +55,8 @@ struct RelayedSession {
             add(-1, to: id)
         } else if id == "null", message["error"]?["data"]?["name"] == "quotaExceeded" {
             refusal = message["error"]?["message"]?.string
-        } else if unread > 0, !Introductory.has(id: id) {
-            unread -= 1
         } else if !Introductory.has(id: id) {
-            isUnsure = true
+            if unread > 0 { unread -= 1 } else { isUnsure = true }
         }
         guard let stop = stops.firstIndex(where: { $0.hasSameBytes(as: id) }) else { return }
         stops.remove(at: stop)

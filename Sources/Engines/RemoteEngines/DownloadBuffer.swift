@@ -50,7 +50,7 @@ final class DownloadBuffer: MediaDestination {
     }
 
     func take(_ bytes: UnsafeRawBufferPointer, wake: HTTPWaker) -> HTTPBodyWrite {
-        let (outcome, mustStart, taken) = state.withLock { $0.take(bytes, wake) }
+        let ((outcome, mustStart), taken) = state.withLock { state in (state.take(bytes, wake), state.taken) }
         if mustStart { queue.submit { [self] partial in writeAll(to: partial) } }
         if outcome == .taken { whenTaken(taken) }
         return outcome
@@ -70,18 +70,18 @@ final class DownloadBuffer: MediaDestination {
 }
 
 extension DownloadBuffer.State {
-    fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool, Int64) {
-        if let failure { return (.failed(failure.message), false, taken) }
+    fileprivate mutating func take(_ bytes: UnsafeRawBufferPointer, _ wake: HTTPWaker) -> (HTTPBodyWrite, Bool) {
+        if let failure { return (.failed(failure.message), false) }
         let room = filling.bytes
-        guard bytes.count <= room.count else { return (.failed("too many bytes at once"), false, taken) }
+        guard bytes.count <= room.count else { return (.failed("too many bytes at once"), false) }
         guard bytes.count <= room.count - filled else {
             self.wake = wake
-            return (.later, false, taken)
+            return (.later, false)
         }
         UnsafeMutableRawBufferPointer(rebasing: room[filled...]).copyMemory(from: bytes)
         (filled, taken) = (filled + bytes.count, taken + Int64(bytes.count))
         defer { isWriting = true }
-        return (.taken, !isWriting, taken)
+        return (.taken, !isWriting)
     }
 
     /// The next block to write, with a waker if the transfer waits.

@@ -32,8 +32,7 @@ extension Rights {
 
     /// Checks a task that other clients may have begun, of which the error tells nothing.
     @Loop func checkContinued(_ task: any StorageTask) throws(StorageError) {
-        guard let task = task as? any MethodTask else { return }
-        do throws(StorageError) { try check(task, .resuming) } catch {
+        guard let task = task as? any MethodTask, (try? check(task, .resuming)) != nil else {
             throw StorageError(.unauthorized, "The key is that of a task that this connection may not resume.")
         }
     }
