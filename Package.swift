@@ -293,7 +293,7 @@ let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC"
 let small: Set = ["Gateway", "RemoteEngines", "storage-rpc"]
 // The small rooms off the path of everyday requests. The compiler reads no bodies of other modules for them, specializes
 // no generics and inlines nothing: half of its time.
-let closed: Set = ["CommandLine", "ModelContext", "Tracing", "Harness", "Credentials"]
+let closed: Set = ["CommandLine", "ModelContext", "Tracing", "Harness", "Credentials", "HTTPClient", "Secrets"]
 for target in package.targets where !cTargets.contains(target.name) {
     // Exclusive access is checked at run time by debug builds alone, and so by all tests. The program is linked without
     // debug information and needs no frame pointers. Flags of the driver come before those of the package manager, which

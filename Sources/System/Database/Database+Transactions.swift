@@ -8,43 +8,49 @@ extension Database {
     /// full, `body` runs a second time. A transaction that frees room may use the reserve, if the database has one, and
     /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
-        let result: T
+        var result: T?
+        try transact(mayUseReserve) { result = try body() }
+        return result.called
+    }
+
+    private func transact(_ mayUseReserve: Bool, _ body: () throws -> Void) throws {
         // While another connection reads the former log, later transactions try again: a wait could take seconds.
         if hasFormerLog, (try? withoutWaiting(startLogOver)) == true { hasFormerLog = false }
         if isLogDoubtful { try replaceLog() }
         do {
-            result = try write(mayUseReserve, body)
+            try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
             if isLogDoubtful { try replaceLog() } else { try execute("PRAGMA wal_checkpoint(RESTART)") }
-            result = try write(mayUseReserve, body)
+            try write(mayUseReserve, body)
         }
         giveBack(freesRoom: mayUseReserve)
-        return result
     }
 
     /// Runs `body` in a read transaction: everything that it reads is one consistent snapshot. It may not write.
-    public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
+    public func snapshot<T>(_ body: () throws -> T) throws -> T {
+        var result: T?
+        try within("BEGIN") { result = try body() }
+        return result.called
+    }
 
-    private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
+    private func write(_ mayUseReserve: Bool, _ body: () throws -> Void) throws {
         var size = committedSize
-        let result = try within("BEGIN IMMEDIATE") {
+        try within("BEGIN IMMEDIATE") {
             growth = 0
-            let result = try body()
-            guard let reserve else { return result }
+            try body()
+            guard let reserve else { return }
             if let growth, committedSize > 0, reserve.hasRoom(for: committedSize + growth) {
                 size = committedSize + growth
-                return result
+                return
             }
             size = try self.size
             if size > committedSize, let failure = reserve.grow(to: size, mayUseSpare: mayUseReserve) {
                 throw DatabaseError.full(path, failure.code)
             }
-            return result
         }
         commits &+= 1
         committedSize = size
-        return result
     }
 
     /// Starts the log over.
@@ -87,16 +93,15 @@ extension Database {
         }
     }
 
-    private func within<T>(_ begin: String, _ body: () throws -> T) throws -> T {
+    private func within(_ begin: String, _ body: () throws -> Void) throws {
         try run(begin)
         do {
-            let result = try body()
+            try body()
             try noting { try run("COMMIT") }
             if checkpointFailure.pointee != 0 {
                 if DatabaseError.isFailedWrite(checkpointFailure.pointee) { isLogDoubtful = true }
                 checkpointFailure.pointee = 0
             }
-            return result
         } catch {
             undo()
             throw error
@@ -109,5 +114,14 @@ extension Database {
         endEra()
         guard !isIdle else { return }
         do { try run("ROLLBACK") } catch { abandon() }
+    }
+}
+
+extension Optional {
+    /// The result of a body that was called. The code around a call that stores its result is compiled once for all types
+    /// of results.
+    var called: Wrapped {
+        guard let self else { preconditionFailure("The body was not called.") }
+        return self
     }
 }

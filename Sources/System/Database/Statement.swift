@@ -49,16 +49,16 @@ final class Statement {
             csqlite_clear_bindings(handle)
             isBusy = false
         }
-        let result: R
+        var result: R?
         do {
-            result = try bind(groups, from: (0, 0, 0), body)
+            try bind(groups, from: (0, 0, 0)) { () throws(DatabaseError) in result = try body() }
         } catch {
             csqlite_reset(handle)
             throw error
         }
         // A writing statement that was not stepped to its end commits here.
         try check(csqlite_reset(handle))
-        return result
+        return result.called
     }
 
     /// Returns true for a row, false after the last one.
@@ -74,10 +74,10 @@ final class Statement {
     var row: Row { Row(statement: self) }
 
     // Recurses into a closure for each text and blob, because their bytes keep their addresses only within one.
-    private func bind<R>(
+    private func bind(
         _ groups: [[(StaticString, Value)]], from first: (group: Int, index: Int, place: Int),
-        _ body: () throws(DatabaseError) -> R
-    ) throws(DatabaseError) -> R {
+        _ body: () throws(DatabaseError) -> Void
+    ) throws(DatabaseError) {
         var next = first
         while next.group < groups.count {
             guard next.index < groups[next.group].count else {

@@ -116,7 +116,8 @@ private struct DecodedValue: SingleValueDecodingContainer {
 
     private func integer<Value: FixedWidthInteger>() throws -> Value {
         guard let number = json.number else { throw json.mistyped(Value.self) }
-        return try json.value(Value(number.literal) ?? number.int64.flatMap { Value(exactly: $0) })
+        return try json.value(
+            number.int64.flatMap { Value(exactly: $0) } ?? UInt64(number.literal).flatMap { Value(exactly: $0) })
     }
 }
 

@@ -9,9 +9,13 @@ protocol ReferenceMethod: ServiceMethod {
 }
 
 extension ReferenceMethod {
-    func failure(_ error: any Error) -> any Error {
+    func failure(_ error: any Error) -> any Error { reference.named(in: error) }
+}
+
+extension Reference {
+    @inline(never) fileprivate func named(in error: any Error) -> any Error {
         guard let error = error as? StorageError, error.param == nil else { return error }
-        return error.orAbout(reference)
+        return error.orAbout(self)
     }
 }
 
