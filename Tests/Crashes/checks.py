@@ -29,7 +29,7 @@ class Stage:
     def __init__(self, program, library, place, scenario):
         self.program, self.library, self.place, self.scenario = program, library, place, scenario
         self.work, self.template = place / "work", place / "template"
-        self.root, self.out = self.work / "root", self.work / "out"
+        self.root, self.out = self.work / scenario.root, self.work / "out"
 
     def set_up(self, service):
         if self.scenario.chunk:
@@ -67,10 +67,11 @@ class Stage:
 
     def restore(self, state):
         """Makes root and files what a disk held."""
-        for directory in self.root, self.out:
+        changed = self.work / pathlib.Path(self.scenario.root).parts[0], self.out
+        for directory in changed:
             shutil.rmtree(directory, ignore_errors=True)
         for path, data in state.items():
-            if path.startswith((str(self.root), str(self.out))):
+            if path.startswith(tuple(map(str, changed))):
                 os.mkdir(path, 0o700) if data is None else pathlib.Path(path).write_bytes(data)
 
     def start(self, faults, **orders):
@@ -500,8 +501,37 @@ def doubly_faulty(stage, mode, points):
             flaw = f"{type(problem).__name__}: {problem}"
         if faults.hits == 0:
             return
-        hit = next(note for note in notes(faults) if note[0].startswith("!"))
-        yield Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
+        yield outcome(at, faults, flaw)
+
+
+def killed_before(stage, mode, points):
+    """A start is killed, the next one goes on, and then the power fails."""
+    stage.prepare()
+    for at in points:
+        faults = stage.fresh()
+        disk = power.Disk(stage.work)
+        stage.scenario.forget()
+        faults.set(CHANGES, KILL_AFTER, at, keeps_data=True)
+        try:
+            with Service(stage.program, stage.root, faults.environment) as service:
+                try:
+                    be_ready(service)
+                except Gone:
+                    pass
+            if faults.hits == 0:
+                return
+            world = stage.world
+            with Service(stage.program, stage.root, faults.environment) as service:
+                be_ready(service)
+                for step in stage.scenario.steps:
+                    world = step.learn(step.after(world), step.call(service, stage.work))
+                service.end()
+            for note in notes(faults):
+                disk.follow(note)
+            flaw = outlive(stage, disk, [world], 0, None, 0, at, set())
+        except (AssertionError, Failure, Gone) as problem:
+            flaw = f"{type(problem).__name__}: {problem}"
+        yield outcome(at, faults, flaw)
 
 
 def failing_once(stage, faults, at):
@@ -520,6 +550,12 @@ def failing_once(stage, faults, at):
         begin = faults.count
         faults.set(CHANGES, FAIL, begin + at, errno.ENOSPC, keeps_data=True, count=begin)
     return service
+
+
+def outcome(at, faults, flaw):
+    """That of the first call that was hit, where notes have bytes."""
+    hit = next(note for note in notes(faults) if note[0].startswith("!"))
+    return Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
 
 
 def notes(faults):
@@ -546,6 +582,6 @@ def outlive(stage, disk, worlds, answered, doing, told, seed, known):
 
 MODES = {
     **dict.fromkeys(("kill-after", "kill-before", "torn"), killed), "power": powerless, "enospc-power": doubly_faulty,
-    "filled": filled,
+    "kill-power": killed_before, "filled": filled,
     **dict.fromkeys(FAULTS, faulty), **dict.fromkeys(("eintr", "eintr-every", "short", "short-every"), hindered),
 }

@@ -8,8 +8,8 @@ import random
 
 SECTOR = 512
 TRACELESS = "-shm", "/socket"  # made anew by the first who opens the database, or listens
-# The directories of objects, and the one above them. The names that a failed sync left out are not in a later one, unless they are made anew.
-LASTING = "work", "root", "objects", "spool"
+# The directories of objects, and those above them. The names that a failed sync left out are not in a later one, unless they are made anew.
+LASTING = "work", "one", "two", "root", "objects", "spool"
 
 
 class File:
@@ -169,7 +169,7 @@ def read_notes(path):
         number, name, inode, offset, length, result, path, path2 = text[place:end].decode().split("\t")
         place = end + 1
         data = None
-        if name in ("write", "pwrite", "pwrite64") and int(result) > 0:
+        if name.lstrip("!") in ("write", "pwrite", "pwrite64") and int(result) > 0:
             data = text[place:place + int(result)]
             place += int(result)
         yield int(number), (name, int(inode), int(offset), int(length), int(result), path, path2, data)

@@ -285,6 +285,7 @@ class Scenario:
     before: list = dataclasses.field(default_factory=list)
     prepare: callable = None  # does with a root what no client can
     files: dict = dataclasses.field(default_factory=dict)  # what is where downloads go
+    root: str = "root"  # below a directory that exists
     at_start: bool = False  # the start of the service is what is looked at
     chunk: "int | None" = CHUNK  # None: the service chooses
     needs_inodes: bool = False  # files that are put back after the power failed have other ones
@@ -332,6 +333,7 @@ def leave_failure(root):
 
 ALL = [
     Scenario("first start", [Put("a", SMALL)], at_start=True),
+    Scenario("first start in new directories", [Put("a", SMALL)], root="one/two/root", at_start=True),
     Scenario("start with leftovers", [List("")], KEPT, leave_leftovers, at_start=True),
     Scenario("upload small", [Put("a", SMALL)], KEPT),
     Scenario("upload large", [Put("a", LARGE)], KEPT),

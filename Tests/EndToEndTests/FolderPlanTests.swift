@@ -78,6 +78,43 @@ import Testing
         }
     }
 
+    @Test(arguments: [("reference/writeToDirectory", "fetch"), ("reference/putDirectory", "whole")])
+    func `Nothing is read or changed behind a link in the place of the directory`(
+        method: String, operation: String
+    ) async throws {
+        try await RestartableService.run(.embedded) { program in
+            for name in ["files/a", "files/b", "files/old", "out/a", "out/b", "out/old"] {
+                let file = URL(filePath: program.path(name))
+                try FileManager.default.createDirectory(
+                    at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+                _ = try program.write(Self.newer, to: name)
+            }
+            try program.start("--harness")
+            for name in ["a", "b", "c"] { try Self.store(name, noise(10), program) }
+            let files = program.path("files")
+            let params: JSON = [
+                "reference": "gs://default-bucket/up", "directory": .string(files), "delete": true, "atOnce": 1,
+            ]
+            let end = try Self.ended(method, params, holding: operation, program) {
+                try FileManager.default.moveItem(atPath: files, toPath: program.path("moved"))
+                try FileManager.default.createSymbolicLink(
+                    atPath: files, withDestinationPath: program.path("out"))
+            }
+            #expect(end.state == "failed" && end["files"]?["deleted"] == 0 && end["files"]?["failed"] != 0)
+            let message = end["failures"]?.array?.last?["error"]?["message"]?.string
+            #expect(message == "File \(files) cannot be used: it was moved or replaced meanwhile.")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: program.path("out")).count == 3)
+            for name in ["out/a", "out/b", "moved/b"] { #expect(try program.bytes(name) == Self.newer) }
+            _ = try program.expectObject("up/b", noise(10))
+            // A retry uses what is at the path.
+            let task: JSON = ["task": .string(end.id)]
+            try program.call("folderTask/retry", task)
+            let retried = try program.call("folderTask/wait", task)
+            #expect(retried.state == "success")
+            try program.terminate()
+        }
+    }
+
     @Test func `A directory at the place of a file is named as the reason, and does not count as an existing file`()
         async throws
     {

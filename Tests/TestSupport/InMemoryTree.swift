@@ -77,6 +77,8 @@ private struct NamedTree: LocalTree {
 
     func absolute(_ path: String) -> String { path.isEmpty ? directory : "\(directory)/\(path)" }
 
+    func forget() {}
+
     func longestName() async -> Int { 255 }
 
     func read(_ directory: String) async throws(StorageError) -> any LocalDirectoryReader {

@@ -141,7 +141,7 @@ private final class ScriptedFiles: LocalFileAccess {
 
     init(_ inspection: Result<FileIdentity, StorageError>) { self.inspection = Mutex(inspection) }
 
-    func inspect(_ path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
+    func inspect(_ path: String, below tree: (any LocalTree)?) async throws(StorageError) -> FileIdentity {
         try inspection.withLock { $0 }.get()
     }
 

@@ -29,7 +29,7 @@ package enum RootBackup {
             let totals = try RootCopy(root, to: scratch.path).make()
             try OpenFile(scratch.path, .directory).syncFileSystem()
             try FileSystem.rename(scratch.path, to: directory)
-            try OpenFile.syncDirectory(parent)
+            try FileSystem.syncNames(above: OpenFile(directory, .directory))
             return totals
         } catch {
             throw .copying(root, to: directory, error)

@@ -5,7 +5,7 @@ import Synchronization
 /// The path that a download is written to. All operations go through the descriptor of its directory.
 struct DestinationFile {
     let path: String
-    private let tree: String?
+    private let tree: TreeDirectories?
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
@@ -22,10 +22,10 @@ struct DestinationFile {
     private(set) var isNewer = false
 
     /// - Parameters:
-    ///   - tree: an absolute path of a directory: between it and the file no link is followed.
+    ///   - tree: between it and the file no link is followed.
     ///   - newFilesMask: the permissions that a new file lacks; nil for those of `NewFiles.mask`.
     init(
-        path: String, below tree: String? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil,
+        path: String, below tree: TreeDirectories? = nil, in allowed: AllowedDirectories?, newFilesMask: UInt32? = nil,
         keepsExisting: Bool = false
     ) {
         (self.path, self.tree, self.allowed, self.newFilesMask) = (path, tree, allowed, newFilesMask)
@@ -47,8 +47,8 @@ struct DestinationFile {
             return
         }
         let (found, location) = try findDirectory()
-        let treeDirectory = try tree.flatMap { tree throws(StorageError) in
-            try location?.check(directoryPath, isBelow: tree, of: path)
+        let root = try location.flatMap { location throws(StorageError) in
+            try tree?.check(location, of: directoryPath, for: path)
         }
         guard !ReservedDirectory.covers(found, at: location) else {
             throw .file(
@@ -58,16 +58,9 @@ struct DestinationFile {
             throw .file(path, "cannot be written: its directory was moved")
         }
         directory = found
-        if allowed == nil, let location { known = try? known(found, at: location, treeDirectory) }
-    }
-
-    private func known(
-        _ found: OpenFile, at location: [UInt8], _ treeDirectory: OpenFile?
-    ) throws(SystemError) -> FoundDirectory {
-        guard let tree, let treeDirectory else {
-            return try FoundDirectory(found, at: location, directoryPath, below: nil)
+        if allowed == nil, let location, tree == nil || root != nil {
+            known = try? FoundDirectory(found, at: location, directoryPath, below: tree, root)
         }
-        return try FoundDirectory(found, at: location, directoryPath, below: (tree, try treeDirectory.status().key))
     }
 
     /// Whether the download belongs to a task over a folder.

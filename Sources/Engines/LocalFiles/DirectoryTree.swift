@@ -5,7 +5,7 @@ import Synchronization
 
 /// A local directory that a client has named, with everything below it.
 package final class DirectoryTree: LocalTree {
-    private let directories: TreeDirectories
+    let directories: TreeDirectories
     private let isWritten: Bool
     private let threads: WorkerThreads
 
@@ -22,6 +22,8 @@ package final class DirectoryTree: LocalTree {
         directories = TreeDirectories(path, in: isWritten ? policy.writing : policy.reading, sync: sync)
         (self.isWritten, self.threads) = (isWritten, threads)
     }
+
+    package func forget() { directories.forget() }
 
     package func absolute(_ path: String) -> String { directories.absolute(path) }
 

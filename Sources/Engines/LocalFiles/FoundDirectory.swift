@@ -14,18 +14,20 @@ final class FoundDirectory: Sendable {
     let directory: OpenFile
     let location: [UInt8]
     private let path: String
-    private let tree: String?
+    private let tree: TreeDirectories?
     private let key: FileStatus.Key
-    private let treeKey: FileStatus.Key?
+    private let root: FileStatus.Key?
 
     /// - Parameters:
     ///   - location: that of the directory, which is below the tree.
-    ///   - tree: an absolute path, between which and the directory no link was followed, and the directory at it.
+    ///   - tree: between it and the directory no link was followed.
+    ///   - root: the tree's own directory.
     init(
-        _ directory: OpenFile, at location: [UInt8], _ path: String, below tree: (path: String, FileStatus.Key)?
+        _ directory: OpenFile, at location: [UInt8], _ path: String, below tree: TreeDirectories?,
+        _ root: FileStatus.Key?
     ) throws(SystemError) {
         (self.directory, self.location, self.path) = (directory, location, path)
-        (self.tree, treeKey) = (tree?.path, tree?.1)
+        (self.tree, self.root) = (tree, root)
         key = try directory.status().key
         Self.shared.withLock { shared in
             shared.removeAll { $0.found == nil }
@@ -35,11 +37,11 @@ final class FoundDirectory: Sendable {
     }
 
     /// The directory that another download has found at the path; nil if none uses it now.
-    static func shared(_ path: String, below tree: String?) -> FoundDirectory? {
+    static func shared(_ path: String, below tree: TreeDirectories?) -> FoundDirectory? {
         shared.withLock { shared in
             for entry in shared.reversed() {
                 // Read once: the last download may end meanwhile.
-                if let found = entry.found, found.path.hasSameBytes(as: path), found.tree == tree { return found }
+                if let found = entry.found, found.path.hasSameBytes(as: path), found.tree === tree { return found }
             }
             return nil
         }
@@ -48,9 +50,13 @@ final class FoundDirectory: Sendable {
     /// Whether the path leads to the directory, which has not been moved. Its location names all directories above it, so no
     /// link is between the tree and it while the tree is the same.
     var isCurrent: Bool {
-        func isAt(_ path: String, _ key: FileStatus.Key) -> Bool { (try? FileStatus(ofPath: path).key) == key }
-        guard directory.locationBytes == location, isAt(path, key) else { return false }
-        guard let tree, let treeKey else { return true }
-        return isAt(tree, treeKey)
+        guard directory.locationBytes == location, key.isAt(path) else { return false }
+        guard let tree, let root else { return true }
+        return tree.leads(to: root)
     }
+}
+
+extension FileStatus.Key {
+    /// Whether the path leads to the file.
+    func isAt(_ path: String) -> Bool { (try? FileStatus(ofPath: path).key) == self }
 }

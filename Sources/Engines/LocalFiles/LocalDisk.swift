@@ -10,8 +10,9 @@ package struct LocalDisk: LocalFileAccess {
         (self.allowed, self.threads) = (allowed, threads)
     }
 
-    package func inspect(_ path: String, below tree: String?) async throws(StorageError) -> FileIdentity {
-        try await threads.run { [allowed] in
+    package func inspect(_ path: String, below tree: (any LocalTree)?) async throws(StorageError) -> FileIdentity {
+        let tree = (tree as? DirectoryTree)?.directories
+        return try await threads.run { [allowed] in
             Result { () throws(StorageError) in try SourceFile.inspect(path, below: tree, in: allowed.reading) }
         }.get()
     }

@@ -53,7 +53,7 @@ package final class PartialDownload {
 
     package init(_ download: Download, in allowed: AllowedDirectories?) {
         target = DestinationFile(
-            path: download.file, below: download.tree,
+            path: download.file, below: (download.tree as? DirectoryTree)?.directories,
             in: AllowedDirectories.narrowed(allowed, to: download.confinement?.writing, .writing),
             newFilesMask: download.newFilesMask,
             keepsExisting: download.keepsExisting)

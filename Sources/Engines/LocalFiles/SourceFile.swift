@@ -43,12 +43,12 @@ package struct SourceFile {
 
     /// Returns the current identity of the file. Throws like `init`.
     ///
-    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
+    /// - Parameter tree: between it and the file no link is followed.
     package static func inspect(
-        _ path: String, below tree: String? = nil, in allowed: AllowedDirectories?
+        _ path: String, below tree: TreeDirectories? = nil, in allowed: AllowedDirectories?
     ) throws(StorageError) -> FileIdentity {
         let file = try open(path, in: allowed)
-        if let tree { try file.locationBytes?.check(path, isBelow: tree, of: path) }
+        if let tree, let location = file.locationBytes { try tree.check(location, of: path, for: path) }
         var identity = FileIdentity(try status(of: file, path), generation: file.inodeGeneration)
         identity.ends = try ends(of: file, identity.size, path)
         return identity

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The directories of a tree, opened to inspect them and the names in them.
 ///
-/// The tree's own directory is resolved like any path of a client. Directories below it are opened name by name without
-/// following links. The last opened directory is cached, as most files follow another one of the same directory; the
-/// cache is valid while the directory's location is the same, which moving or removing it changes. Every call may
-/// block.
-final class TreeDirectories: Sendable {
+/// The tree's own directory is resolved like any path of a client, and stays open until `forget`; each use checks that the
+/// path still leads to it. Directories below it are opened name by name without following links. The last opened directory
+/// is cached, as most files follow another one of the same directory; the cache is valid while the directory's location is
+/// the same, which moving or removing it changes. Every call may block.
+package final class TreeDirectories: Sendable {
     enum Found {
         case directory(OpenFile)
         /// Nothing exists at the path, or a part of the path is no directory.
@@ -22,8 +22,19 @@ final class TreeDirectories: Sendable {
         var location: [UInt8]
     }
 
+    /// The tree's own directory.
+    private struct Root {
+        var directory: OpenFile
+        var key: FileStatus.Key
+        /// Nil if the system does not know it.
+        var location: [UInt8]?
+
+        /// Whether the directory was removed, not moved.
+        var isRemoved: Bool { (try? directory.status().links) == 0 }
+    }
+
     private struct Kept {
-        var root: Opened?
+        var root: Root?
         var last: Opened?
         /// Directories whose names are durable, with those of all directories above them.
         var durable: Set<FileStatus.Key> = []
@@ -62,8 +73,8 @@ final class TreeDirectories: Sendable {
         try check(path)
         let start: OpenFile
         switch try openRoot() {
-        case .nothing(let error): return .nothing(error)
-        case .directory(let directory): start = directory
+        case .failure(let error): return .nothing(error)
+        case .success(let root): start = root.directory
         }
         var (directory, rest, done) = nearest(to: path, start)
         while let name = rest.popLast() {
@@ -119,23 +130,66 @@ final class TreeDirectories: Sendable {
 
     // MARK: - The tree's own directory
 
-    private func openRoot() throws(StorageError) -> Found {
-        if let directory = keptRoot { return .directory(directory) }
-        let found = try find(root)
-        guard case .directory(let directory) = found else { return found }
-        let location = directory.locationBytes
-        kept.withLock { kept in
-            (kept.root, kept.last) = (location.map { Opened(path: "", directory: directory, location: $0) }, nil)
+    /// Opens the directory, or checks that an open one is still at the path. Fails if nothing is there.
+    private func openRoot() throws(StorageError) -> Result<Root, SystemError> {
+        let before = kept.withLock { $0.root }
+        if let before, before.directory.locationBytes == before.location, before.key.isAt(root) {
+            return .success(before)
         }
-        return found
+        switch try find(root) {
+        case .directory(let directory): return .success(try keep(root: directory))
+        case .nothing(let error):
+            if let before, !before.isRemoved { throw isReplaced }
+            return .failure(error)
+        }
     }
 
-    /// Nil if the path may lead to another directory now.
-    private var keptRoot: OpenFile? {
-        guard let opened = kept.withLock({ $0.root }), opened.directory.locationBytes == opened.location,
-            let key = try? opened.directory.status().key, key == (try? FileStatus(ofPath: root).key)
-        else { return nil }
-        return opened.directory
+    /// Throws unless the directory is the one that was found before, or is in the place of that one, which was removed.
+    private func keep(root directory: OpenFile) throws(StorageError) -> Root {
+        let key: FileStatus.Key
+        do throws(SystemError) { key = try directory.status().key } catch {
+            throw .file(root, "cannot be inspected: \(error.reason)")
+        }
+        let new = Root(directory: directory, key: key, location: directory.locationBytes)
+        let isOther = kept.withLock { kept in
+            if let before = kept.root {
+                let isMoved = before.location != new.location
+                if before.key == key, !isMoved { return false }
+                if before.key != key, !before.isRemoved || isMoved { return true }
+            }
+            (kept.root, kept.last) = (new, nil)
+            return false
+        }
+        if isOther { throw isReplaced }
+        return new
+    }
+
+    private var isReplaced: StorageError { .file(root, "cannot be used: it was moved or replaced meanwhile") }
+
+    /// Whether the path of the tree leads to this directory, which is the one that was found first.
+    func leads(to key: FileStatus.Key) -> Bool { kept.withLock { $0.root?.key } == key && key.isAt(root) }
+
+    /// Closes the directories. The next use finds them anew.
+    func forget() { kept.withLock { $0 = Kept() } }
+
+    /// Throws unless this location of a file or directory is the one that its path below the tree says: otherwise a link
+    /// below the tree was followed. Returns the tree's own directory.
+    ///
+    /// - Parameters:
+    ///   - path: an absolute path that begins with the tree's.
+    ///   - file: the file that an error names.
+    @discardableResult
+    func check(_ location: [UInt8], of path: String, for file: String) throws(StorageError) -> FileStatus.Key {
+        let found: Result<Root, SystemError>
+        do throws(StorageError) { found = try openRoot() } catch { throw error.with(\.file, file) }
+        switch found {
+        case .failure(let error):
+            throw .file(file, "is no longer below \(root), which cannot be opened: \(error.reason)")
+        case .success(let start):
+            let rest = Array(path.utf8.dropFirst(root.utf8.count)).names
+            guard let begin = start.location, location.names != begin.names + rest else { return start.key }
+            throw .file(file, "cannot be used: a directory between it and \(root) became a link, or was moved")
+        }
     }
 
     /// Resolves the absolute path of a directory.
@@ -203,7 +257,7 @@ extension TreeDirectories {
                     path = path == "/" ? "/" + name : "\(path)/\(name)"
                     directory = try step(to: name, in: directory, path, mask)
                 }
-                return directory
+                return try keep(root: directory).directory
             case .nothing(let error):
                 guard path != "/", path.fileName != ".." else {
                     throw .file(root, "cannot be created: \(path): \(error.reason)")
@@ -279,15 +333,7 @@ extension TreeDirectories {
         var (directory, key, durable) = (directory, try directory.status().key, [FileStatus.Key]())
         while !kept.withLock({ $0.durable.contains(key) }) {
             durable.append(key)
-            let parent: OpenFile
-            do throws(SystemError) { parent = try OpenFile(placeOfDirectory: "..", in: directory) } catch {
-                // This user can have created nothing above.
-                if error == .denied { break }
-                throw error
-            }
-            let above = try parent.status().key
-            // The name of a mount point, or of the root of the file system, is in no directory of this file system.
-            guard above.device == key.device, above != key else { break }
+            guard let (parent, above) = try directory.directoryAbove(key) else { break }
             if let failure = synced[above] {
                 if let failure { throw failure }
             } else {
@@ -307,34 +353,6 @@ extension TreeDirectories {
 
     private func unwritable(_ path: String, _ error: SystemError) -> StorageError {
         .file(absolute(path), "cannot be written: \(error.reason)")
-    }
-}
-
-extension [UInt8] {
-    /// Throws unless this location of a file or directory is the one that its path below the tree says: otherwise a link
-    /// below the tree was followed. Returns the tree's directory.
-    ///
-    /// - Parameters:
-    ///   - path: an absolute path that begins with the tree's.
-    ///   - file: the file that an error names.
-    @discardableResult
-    func check(_ path: String, isBelow tree: String, of file: String) throws(StorageError) -> OpenFile {
-        let directory: OpenFile, start: [UInt8]?
-        do throws(ClientPath.Failure) {
-            directory = try ClientPath.open(tree, isDirectory: true)
-            start = try ClientPath.check(directory)
-        } catch {
-            switch error {
-            case .system(let error) where error.isShortage:
-                throw .file(file, "cannot be used: \(tree) cannot be opened: \(error.reason)")
-            case .system(let error):
-                throw .file(file, "is no longer below \(tree), which cannot be opened: \(error.reason)")
-            case .refused(let why): throw .file(file, "is no longer below \(tree), which \(why)")
-            }
-        }
-        let rest = Array(path.utf8.dropFirst(tree.utf8.count)).names
-        guard let start, names != start.names + rest else { return directory }
-        throw .file(file, "cannot be used: a directory between it and \(tree) became a link, or was moved")
     }
 }
 

@@ -195,7 +195,8 @@ struct PartPage: Equatable {
 
 /// Copies that the service makes itself, in one or several calls.
 protocol CopyDialect: Sendable {
-    /// The session whose parts the calls copy, according to the token of one; nil if there is none.
+    /// The session whose parts the calls copy, according to the token of one; nil if there is none. The text of a session
+    /// without parts is its token.
     func session(of token: String, copying object: ObjectMetadata) -> RemoteSession?
     /// Whether one request makes the whole copy, which no session precedes.
     func copiesAtOnce(_ object: ObjectMetadata) -> Bool

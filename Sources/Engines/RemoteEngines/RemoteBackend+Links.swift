@@ -79,7 +79,7 @@ extension RemoteBackend {
         _ = try await metadata(of: reference, for: caller)
         let request = self.dialect.metadata(of: reference, generation: nil)
         let tokens = try await tokens(for: request, of: caller)
-        let url = tokens.lazy.compactMap { token in
+        let url = tokens.compactMap { token in
             dialect.downloadURL(of: reference, signedWith: token, lifetime: lifetime)
         }.first
         return url ?? self.url(of: self.dialect.media(of: reference, generation: nil, isGzip: false, from: 0, to: nil))

@@ -76,12 +76,14 @@ final class RemoteCopy: TransferSession {
     }
 
     func discard() {
-        Task { @Loop in
-            switch way {
-            case .server(let copy): copy.discard()
-            case .bytes(let upload): upload.discard()
-            case nil: break
-            }
+        Task { @Loop in discardWay() }
+    }
+
+    @Loop private func discardWay() {
+        switch way {
+        case .server(let copy): copy.discard()
+        case .bytes(let upload): upload.discard()
+        case nil: break
         }
     }
 
@@ -138,8 +140,8 @@ final class RemoteCopy: TransferSession {
     /// Reads the metadata of the source.
     private func find() async throws(StorageError) {
         let found = try await backend.look(at: source, for: upload.caller)
-        // A copy in parts of an earlier version of the source is not continued.
-        if case .server(let copy) = way { copy.discard() }
+        // A copy of an earlier version of the source is not continued.
+        discardWay()
         source.found = found
         way = Self.makeWay(of: source, as: upload, backend, nil)
     }

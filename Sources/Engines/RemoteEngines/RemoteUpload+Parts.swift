@@ -239,7 +239,7 @@ struct PartsBookmark: Codable, Equatable {
             }
             listed += page.parts
             guard listed.count <= mostParts else {
-                return .forgotten(StorageError(.unknown, "The server lists more parts than an upload may have."))
+                return given(up: session, dialect, "The server lists more parts than an upload may have.")
             }
             next = page.parts.isEmpty ? nil : page.next.flatMap { $0 > after ? $0 : nil }
         }
@@ -267,7 +267,7 @@ struct PartsBookmark: Codable, Equatable {
         }
         let isWhole = size == offset
         guard parts.isContinued(by: tags), !hasOthers else {
-            return .forgotten(StorageError(.unknown, "The server has other parts of the upload than were sent."))
+            return given(up: session, dialect, "The server has other parts of the upload than were sent.")
         }
         // An earlier process sends Complete after the last part, and may not have recorded it.
         let mayBeCompleting = isWhole && parts.restored != nil
@@ -283,6 +283,13 @@ struct PartsBookmark: Codable, Equatable {
             return .forgotten(StorageError(.unknown, "The server has lost parts of the upload."))
         }
         return try await complete(session, dialect)
+    }
+
+    /// The answer for a session that cannot be continued. It is cancelled as by a discarded upload.
+    private func given(up session: RemoteSession, _ dialect: any PartDialect, _ why: String) -> Answer {
+        if !parts.isCompleting { self.session = nil }
+        discardParts(of: session, dialect)
+        return .forgotten(StorageError(.unknown, why))
     }
 
     /// Makes the object of the parts.
@@ -307,10 +314,16 @@ struct PartsBookmark: Codable, Equatable {
         let request = dialect.complete(session, parts.tags)
         let isRepeated = parts.isCompleting
         parts.isCompleting = true
-        var response = try await destination.last(reach: reach(after:)) { onLost async throws(StorageError) in
-            try await backend.ask(
-                request, for: upload.caller, about: upload.reference,
-                onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
+        var response: HTTPResponse
+        do throws(StorageError) {
+            response = try await destination.last(reach: reach(after:)) { onLost async throws(StorageError) in
+                try await backend.ask(
+                    request, for: upload.caller, about: upload.reference,
+                    onSent: counter(of: request.body.count, isLast: true), onLost: onLost)
+            }
+        } catch {
+            if !isRepeated, !destination.fate.mayBeStored { parts.isCompleting = false }
+            throw error
         }
         turn?.done()
         if response.isSuccess {
@@ -405,7 +418,7 @@ extension RemoteBackend {
     }
 
     /// The last part may be sent ahead of the answer to the one before it, and that one not before the server has all others.
-    private func hasAllParts(
+    func hasAllParts(
         _ session: RemoteSession, of size: Int64, _ upload: Upload, _ dialect: any PartDialect
     ) async throws(StorageError) -> Bool {
         let count = Int(clamping: session.partCount(of: size))

@@ -21,12 +21,16 @@ private struct ServerCopyBookmark: Codable {
     /// The token of the last call; nil before the first one.
     private var token: String?
     private var copied: Int64 = 0
+    /// The request that makes the object of the parts was sent, or may have been sent by an earlier process. Nil until that
+    /// is known.
+    private var isCompleting: Bool? = false
+    private let opening = SessionCreation()
 
     nonisolated init(of source: CopySource, as upload: Upload, _ backend: RemoteBackend, _ dialect: any CopyDialect) {
         (self.source, self.upload, self.backend, self.dialect) = (source, upload, backend, dialect)
         let mark = upload.bookmark.flatMap { try? ServerCopyBookmark(text: $0.text) }
         destination = UploadDestination(upload, UploadReader(upload, at: backend), backend, before: mark?.before)
-        if let mark { (token, copied) = (mark.token, mark.copied) }
+        if let mark { (token, copied, isCompleting) = (mark.token, mark.copied, mark.token == nil ? false : nil) }
     }
 
     var bookmark: Bookmark? {
@@ -34,13 +38,28 @@ private struct ServerCopyBookmark: Codable {
         return (try? mark.text).map(Bookmark.init)
     }
 
-    /// Cancels a copy in parts at the server.
+    /// Cancels a copy in parts at the server, unless the request that completes it was sent or may have been sent.
     func discard() {
+        opening.discard(upload, at: backend)
+        cancelParts()
+    }
+
+    private func cancelParts() {
+        guard let (session, object, parts) = copyInParts else { return }
+        token = nil
+        switch isCompleting {
+        case false?: backend.cancel(session, upload)
+        case nil: backend.cancel(session, upload, unlessWhole: object.size, parts)
+        case true?: break
+        }
+    }
+
+    /// The session of a copy in parts, with its source.
+    private var copyInParts: (RemoteSession, ObjectMetadata, any PartDialect)? {
         guard let token, let object = source.found, case .parts(let parts) = backend.dialect.sessions,
             let session = dialect.session(of: token, copying: object)
-        else { return }
-        self.token = nil
-        backend.cancel(session, upload, unlessWhole: object.size, parts)
+        else { return nil }
+        return (session, object, parts)
     }
 
     /// The answer to a step. Throws an error that concerns the source.
@@ -53,6 +72,9 @@ private struct ServerCopyBookmark: Codable {
             case .open: return try await open()
             case .query:
                 if let stored = try await stored() { return .completed(stored) }
+                if isCompleting == nil, let (session, object, parts) = copyInParts {
+                    isCompleting = try? await backend.hasAllParts(session, of: object.size, upload, parts)
+                }
                 guard token == nil, isRestored, dialect.repeatsMetadata else { return .received(upTo: copied) }
                 return .forgotten(StorageError(.unknown, "The copy of \(source.reference.url) has not begun."))
             case .send: return try await send()
@@ -77,7 +99,7 @@ private struct ServerCopyBookmark: Codable {
         try backend.dialect.check(upload.metadata)
         if let expected = source.found?.checksums.md5 { try upload.checkMD5(expected) }
         if !isAtOnce { try await destination.lookBefore(createsSession: true) }
-        (token, copied) = (nil, 0)
+        (token, copied, isCompleting) = (nil, 0, false)
         return .opened()
     }
 
@@ -103,29 +125,62 @@ private struct ServerCopyBookmark: Codable {
             try await destination.lookAgain()
         }
         guard let object = source.found else { throw StorageError(.internalError, "A copy has no source.") }
-        if let token, dialect.session(of: token, copying: object) != nil { try await checkSource(object) }
+        if token == nil, !isAtOnce, case .parts = backend.dialect.sessions { token = try await openedToken(object) }
+        let parts = copyInParts?.2, isLast = parts != nil && copied == object.size, isRepeated = isCompleting != false
+        if parts != nil { try await checkSource(object) }
+        if isLast { isCompleting = true }
         let request = dialect.copy(
             object, as: upload, destination.nextWrite(), after: token, if: destination.binding)
-        let response = try await destination.last(reach: { $0?.mayHaveReachedServer == false ? .nothing : .all }) {
-            onLost async throws(StorageError) in
-            try await backend.ask(request, for: upload.caller, about: upload.reference, onLost: onLost)
+        let response: HTTPResponse
+        do throws(StorageError) {
+            response = try await destination.last(reach: { $0?.mayHaveReachedServer == true ? .all : .nothing }) {
+                onLost async throws(StorageError) in
+                try await backend.ask(request, for: upload.caller, about: upload.reference, onLost: onLost)
+            }
+        } catch {
+            if !isRepeated, !destination.fate.mayBeStored { isCompleting = false }
+            throw error
         }
         turn?.done()
-        guard response.isSuccess else { throw try await refusal(response, of: request, object) }
-        let status = try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
-            try dialect.copied(response, by: request, of: object, to: upload.reference, after: token)
+        func refused(_ response: HTTPResponse) async throws(StorageError) -> StorageError {
+            if isLast, !isRepeated, let parts, parts.isFinal(response), parts.changesNothing(response) {
+                isCompleting = false
+            }
+            return try await refusal(response, of: request, object)
         }
-        switch status {
-        case .refused(let response): throw try await refusal(response, of: request, object)
+        guard response.isSuccess else { throw try await refused(response) }
+        switch try status(response, to: request, object) {
+        case .refused(let response): throw try await refused(response)
         case .stored: return .completed(try await destination.verified(response))
         case .done(let stored): return .completed(try await destination.verified(stored))
         case .copied(let count, let token):
             destination.fate.handle(.begunAnew)
-            // The call that opens a session copies nothing yet.
-            let isOpened = self.token == nil && count == 0
             (self.token, copied) = (token, count)
-            return isOpened ? try await send() : .received(upTo: count)
+            return .received(upTo: count)
         }
+    }
+
+    private func status(
+        _ response: HTTPResponse, to request: RemoteRequest, _ object: ObjectMetadata
+    ) throws(StorageError) -> CopyStatus {
+        try response.understood(about: upload.reference) { response throws(GarbledAnswer) in
+            try dialect.copied(response, by: request, of: object, to: upload.reference, after: token)
+        }
+    }
+
+    /// Opens the session of a copy in parts.
+    private func openedToken(_ object: ObjectMetadata) async throws(StorageError) -> String {
+        let request = dialect.copy(object, as: upload, destination.nextWrite(), after: nil, if: destination.binding)
+        return try await opening.session(of: upload, at: backend) { [self] () async throws(StorageError) in
+            let response = try await backend.ask(request, for: upload.caller, about: upload.reference)
+            guard response.isSuccess else { throw try await refusal(response, of: request, object) }
+            switch try status(response, to: request, object) {
+            case .refused(let response): throw try await refusal(response, of: request, object)
+            case .copied(0, let token) where dialect.session(of: token, copying: object) != nil:
+                return RemoteSession(text: token)
+            case .copied, .done, .stored: throw .garbled("no session", response, upload.reference)
+            }
+        }.text
     }
 
     /// Throws if the source of a copy in parts was replaced: Ceph does not check the condition of a part.
@@ -155,8 +210,8 @@ private struct ServerCopyBookmark: Codable {
 
     /// The error for a token that has expired, or whose session the server has lost: the copy starts over.
     private func expired(_ response: HTTPResponse, of request: RemoteRequest) -> StorageError {
-        discard()
-        (token, copied) = (nil, 0)
+        cancelParts()
+        (token, copied, isCompleting) = (nil, 0, false)
         return .refusal(response, of: request, to: upload.reference, by: backend.dialect).with(\.retryable, true)
     }
 }

@@ -385,8 +385,9 @@ package final class StorageRoot: Sendable {
         StorageError(error.isFull ? .quotaExceeded : .unknown, OpenError(path, error.reason).message)
     }
 
-    /// Creates the database, and makes it durable together with all earlier names: it grows under another name without
-    /// syncs, so a process that ends meanwhile leaves none.
+    /// Creates the database, and makes it durable together with all earlier names, and those of the directories above the
+    /// root: a root with a database has them all. It grows under another name without syncs, so a process that ends meanwhile
+    /// leaves none.
     private func makeDatabase(_ schemas: [Schema]) throws -> UInt64 {
         let new = Self.databaseName + "-new"
         for name in [new, Self.databaseName] {
@@ -403,8 +404,7 @@ package final class StorageRoot: Sendable {
         try made.close()
         for suffix in ["-wal", "-shm"] { try directory.remove(new + suffix) }
         try file.sync()
-        // An earlier process may have created the root, and ended before that was durable.
-        try OpenFile.syncDirectory("..", in: directory)
+        try FileSystem.syncNames(above: directory)
         try directory.rename(new, to: Self.databaseName)
         do throws(SystemError) { try directory.syncNames() } catch {
             // A later sync may leave out the name, so the next attempt makes another database.

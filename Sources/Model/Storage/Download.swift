@@ -14,8 +14,8 @@ public struct Download: Sendable {
     public var folder: String?
     /// When the download's task began, or the task over a folder that it belongs to.
     public var began: Beginning?
-    /// The absolute path of a directory: between it and the file no link is followed.
-    public var tree: String?
+    /// The directory of a task over a folder: between it and the file no link is followed.
+    public var tree: (any LocalTree)?
     /// A file that exists at the target fails the download with `preconditionFailed`, also one that appears meanwhile.
     public var keepsExisting = false
     /// An earlier process began the download, and may have left a partial file.

@@ -31,8 +31,8 @@ extension Transfers {
         var request = TaskRequest(
             file: file, retryTime: retryTime, userProject: caller.userProject,
             hasOwnTokens: caller.tokens?.isPersonal ?? false)
-        (request.newFilesMask, request.tree) = (client.newFilesMask, folder?.request.directory)
-        (request.confinement, request.keepsExisting) = (client.confinement, keepsExisting ? true : nil)
+        (request.newFilesMask, request.confinement) = (client.newFilesMask, client.confinement)
+        request.keepsExisting = keepsExisting ? true : nil
         let number = list.newNumber()
         var record = TaskRecord(
             id: tasks.newID(number), kind: .download, number: number, began: context.time.now(),
@@ -41,7 +41,7 @@ extension Transfers {
         (record.folder, record.key) = (folder?.id, key)
         let recordWriter = context.ends.map { TaskRecordWriter($0, record) }
         var download = Download(reference: reference, file: file, task: record.id, caller: caller)
-        (download.folder, download.tree) = (folder?.id, request.tree)
+        (download.folder, download.tree) = (folder?.id, folder?.tree)
         download.began = folder?.began ?? Beginning(record.began)
         download.keepsExisting = folder?.request.keepsExisting ?? request.keepsExisting ?? false
         (download.newFilesMask, download.confinement) = (request.newFilesMask, request.confinement)
@@ -65,8 +65,8 @@ extension Transfers {
     func restore(_ record: TaskRecord, _ request: TaskRequest, isRestored: Bool = true) -> DownloadTask {
         var download = Download(
             reference: record.reference, file: request.file, task: record.id, caller: caller(request))
-        (download.folder, download.tree) = (record.folder, request.tree)
         let folder = record.folder.flatMap { folders.tasks[$0] }
+        (download.folder, download.tree) = (record.folder, folder?.tree)
         download.began = folder?.began ?? Beginning(record.began)
         download.keepsExisting = folder?.request.keepsExisting ?? request.keepsExisting ?? false
         download.isRestored = isRestored

@@ -73,8 +73,7 @@ extension Transfers {
                 if isRead, let most = engine.earlyReadLimit {
                     (identity, bytes) = try await files.read(path, upTo: most)
                 } else {
-                    let tree = request.folder?.request.directory
-                    (identity, bytes) = (try await files.inspect(path, below: tree), nil)
+                    (identity, bytes) = (try await files.inspect(path, below: request.folder?.tree), nil)
                 }
                 file = FoundSource(source: .file(path: path, identity), bytes: bytes)
             } catch {

@@ -31,6 +31,17 @@ extension FileSystem {
         }
     }
 
+    /// Makes the names of a directory, and of all directories above it, durable: an earlier process may have created any of
+    /// them, and ended before its name was. Ignores directories that cannot be read or synced.
+    package static func syncNames(above directory: OpenFile) throws(SystemError) {
+        guard Durability.ofProcess == .full else { return }
+        var (directory, key) = (directory, try directory.status().key)
+        while let above = try directory.directoryAbove(key) {
+            try OpenFile.syncDirectory(".", in: above.directory)
+            (directory, key) = above
+        }
+    }
+
     /// Removes the path with everything below it, without following links. Returns false if something is left.
     @discardableResult
     package static func remove(_ path: String) -> Bool { csystem_remove_tree(path) == 0 }
@@ -47,5 +58,23 @@ extension FileSystem {
             try copy.write(UnsafeRawBufferPointer(rebasing: buffer[..<count]), at: offset)
             offset += Int64(count)
         }
+    }
+}
+
+extension OpenFile {
+    /// The directory that has the name of this one. Nil for the root of a file system, whose name is in no directory of it,
+    /// and if this user may not open the directory, and so cannot have created anything there or above.
+    ///
+    /// - Parameter key: that of this directory.
+    package func directoryAbove(
+        _ key: FileStatus.Key
+    ) throws(SystemError) -> (directory: OpenFile, key: FileStatus.Key)? {
+        let directory: OpenFile
+        do throws(SystemError) { directory = try OpenFile(placeOfDirectory: "..", in: self) } catch {
+            if error == .denied { return nil }
+            throw error
+        }
+        let above = try directory.status().key
+        return above.device == key.device && above != key ? (directory, above) : nil
     }
 }

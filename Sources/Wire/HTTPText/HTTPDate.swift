@@ -59,8 +59,12 @@ extension HTTPDate {
     /// A two-digit year is read as at most 50 years after `now`, which by default gives the years 1977 to 2076.
     package init?(_ text: some StringProtocol, now: HTTPDate = HTTPDate(secondsSince1970: 1_767_225_600)) {
         let text = Substring(text).utf8
-        guard let date = Self.formats.lazy.compactMap({ Self.parse(text, $0, now) }).first else { return nil }
-        self = date
+        for format in Self.formats {
+            guard let date = Self.parse(text, format, now) else { continue }
+            self = date
+            return
+        }
+        return nil
     }
 
     private static func parse(_ text: Substring.UTF8View, _ format: String, _ now: HTTPDate) -> HTTPDate? {

@@ -363,22 +363,24 @@ import Testing
             isAllowed ? try FileAccessPolicy(reading: [scratch.path], writing: [scratch.path]) : .everywhere
         let named = scratch.path + "/named"
         try #require(symlink(path, named) == 0)
-        for root in [path, named, path + "/."] {
+        let trees = [path, named, path + "/."].map { tree($0, policy).directories }
+        for tree in trees {
             for name in ["file", "sub/other", "sub/deep/new"] {
-                var target = DestinationFile(path: "\(root)/\(name)", below: root, in: policy.writing)
+                let path = "\(tree.root)/\(name)"
+                var target = DestinationFile(path: path, below: tree, in: policy.writing)
                 try target.open()
                 guard name != "sub/deep/new" else { continue }
-                _ = try SourceFile.inspect("\(root)/\(name)", below: root, in: policy.reading)
+                _ = try SourceFile.inspect(path, below: tree, in: policy.reading)
             }
         }
         try #require(rename(path + "/sub", path + "/moved") == 0)
         try #require(symlink(scratch.path + "/out", path + "/sub") == 0)
-        for root in [path, named] {
-            let file = root + "/sub/secret"
+        for tree in trees.prefix(2) {
+            let file = tree.root + "/sub/secret"
             let error = StorageError.file(
-                file, "cannot be used: a directory between it and \(root) became a link, or was moved")
-            #expect(try await failure { _ = try SourceFile.inspect(file, below: root, in: policy.reading) } == error)
-            var target = DestinationFile(path: file, below: root, in: policy.writing)
+                file, "cannot be used: a directory between it and \(tree.root) became a link, or was moved")
+            #expect(try await failure { _ = try SourceFile.inspect(file, below: tree, in: policy.reading) } == error)
+            var target = DestinationFile(path: file, below: tree, in: policy.writing)
             #expect(try await failure { try target.open() } == error)
         }
         // A client that names the file means it.
@@ -399,19 +401,56 @@ import Testing
         #expect(try await tree.entry("sub") == LocalEntry("sub", .directory))
     }
 
-    @Test func `A tree whose own directory was replaced is found again`() async throws {
-        try #require(symlink(path, scratch.path + "/named") == 0)
-        let (tree, named) = (tree(), tree(scratch.path + "/named"))
-        for tree in [tree, named] { #expect(try await tree.entry("sub/other") != nil) }
-        try #require(unlink(scratch.path + "/named") == 0)
-        try #require(symlink(scratch.path + "/out", scratch.path + "/named") == 0)
-        #expect(try await named.entry("sub/other") == nil)
-        #expect(try await named.entry("secret") != nil)
-        try #require(rename(path, scratch.path + "/moved") == 0)
-        #expect(try await tree.entry("sub/other")?.withoutVersion == nil)
+    @Test(arguments: ["link", "directory", "nothing"], [false, true])
+    func `A tree whose own directory was moved away is not used`(inPlace: String, isAllowed: Bool) async throws {
+        let policy =
+            isAllowed ? try FileAccessPolicy(reading: [scratch.path], writing: [scratch.path]) : .everywhere
+        let (tree, moved, file) = (tree(nil, policy), scratch.path + "/moved", path + "/file")
+        #expect(try await tree.entry("sub/other") != nil)
+        var target = DestinationFile(path: file, below: tree.directories, in: policy.writing)
+        try target.open()
+        try #require(rename(path, moved) == 0)
+        switch inPlace {
+        case "link": try #require(symlink(scratch.path + "/out", path) == 0)
+        case "directory": try make("tree")
+        default: break
+        }
+        let error = StorageError.file(path, "cannot be used: it was moved or replaced meanwhile")
+        for name in ["", "secret", "sub/other"] {
+            #expect(try await failure { _ = try await tree.entry(name) } == error)
+        }
+        #expect(try await failure { _ = try await tree.read("") } == error)
+        #expect(try await failure { _ = try await tree.sync("") } == error)
+        #expect(try await failure { try await tree.makeParents(of: "new/file", newFilesMask: nil) } == error)
+        #expect(try await failure { _ = try await tree.remove("secret", nil) } == error)
+        var other = DestinationFile(path: file, below: tree.directories, in: policy.writing)
+        if inPlace != "nothing" {
+            #expect(try await failure { try target.open() } == error.with(\.file, file))
+            #expect(try await failure { try other.open() } == error.with(\.file, file))
+        }
+        #expect(FileSystem.exists(path) == (inPlace != "nothing"))
+        // The moved directory itself may be at its path again.
+        if inPlace != "nothing" { try #require(FileSystem.remove(path)) }
+        try #require(symlink(moved, path) == 0)
+        #expect(try await tree.entry("sub/other") != nil)
+        // A task that resumes uses what is at its path.
+        try #require(unlink(path) == 0 && symlink(scratch.path + "/out", path) == 0)
+        tree.forget()
+        #expect(try await tree.entry("secret") != nil)
+        try other.open()
+        _ = try SourceFile.inspect(path + "/secret", below: tree.directories, in: policy.reading)
+    }
+
+    @Test func `A tree whose own directory was removed may be made again in its place alone`() async throws {
+        let (tree, outer) = (tree(path + "/sub/deep"), path + "/sub")
+        #expect(try await tree.entry("") != nil)
+        try #require(FileSystem.remove(outer))
         #expect(try await tree.entry("") == nil)
         try await tree.makeParents(of: "file", newFilesMask: nil)
         #expect(try await tree.entry("") != nil)
+        try #require(FileSystem.remove(outer) && symlink(scratch.path + "/out", outer) == 0)
+        let error = try await failure { try await tree.makeParents(of: "file", newFilesMask: nil) }
+        #expect(error == .file(tree.absolute(""), "cannot be used: it was moved or replaced meanwhile"))
     }
 
     // MARK: - Places that are not a client's

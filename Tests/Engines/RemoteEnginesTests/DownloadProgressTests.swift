@@ -74,7 +74,7 @@ import Testing
             ]
             var download = Download(
                 reference: try ref("a"), file: scratch.path + "/file", task: "task", caller: Caller(retryTime: .zero))
-            download.tree = scratch.path
+            download.tree = place.backend.properties.files.tree(scratch.path, isWritten: true)
             let session = StoppableSession(place.backend.beginDownload(download))
             async let answer = session.fetch { told.deliver($0) }
             repeat {

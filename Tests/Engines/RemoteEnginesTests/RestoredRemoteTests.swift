@@ -1,6 +1,7 @@
 import Checksums
 import HTTPText
 import JSONText
+import Platform
 import Storage
 import TestSupport
 import Testing
@@ -221,27 +222,37 @@ import Testing
     }
 
     @Test(arguments: s3Servers, [false, true])
-    func `A restored copy or move at S3 has the metadata of its source`(
+    func `A restored copy or move at S3 has the bytes and metadata of its source, also of a new one`(
         server: StorageFixture.S3Settings.Server, isMove: Bool
     ) async throws {
         for (size, sent) in Self.s3Copies {
-            let (place, upload) = try await interruptedCopy(size, sent: sent, at: server, isMove: isMove)
-            let stored = try await place.backend.continueUpload(upload)
-            try await expectCopy(stored, noise(size), "x/y", at: place, isMove: isMove)
-            #expect(place.fixture.log.requests(.copyPart).count == (size == 17 ? 0 : 2))
+            for (bytes, type) in [(noise(size), "x/y"), (noise(size, seed: 99), "z/z")] {
+                let (place, upload) = try await interruptedCopy(size, sent: sent, at: server, isMove: isMove)
+                if type == "z/z" { try await store(bytes, type, at: place) }
+                let stored = try await place.backend.continueUpload(upload)
+                try await expectCopy(stored, bytes, type, at: place, isMove: isMove)
+                guard type == "x/y" else { continue }
+                #expect(place.fixture.log.requests(.copyPart).count == (size == 17 ? 0 : 2))
+            }
         }
     }
 
-    @Test(arguments: s3Servers, [false, true])
-    func `A restored copy or move at S3 copies what has replaced its source`(
-        server: StorageFixture.S3Settings.Server, isMove: Bool
-    ) async throws {
-        for (size, sent) in Self.s3Copies {
-            let (place, upload) = try await interruptedCopy(size, sent: sent, at: server, isMove: isMove)
-            let bytes = noise(size, seed: 99)
-            try await store(bytes, "z/z", at: place)
-            let stored = try await place.backend.continueUpload(upload)
-            try await expectCopy(stored, bytes, "z/z", at: place, isMove: isMove)
+    @Test func `A restored copy at S3 that is discarded leaves no upload, unless Complete may have been sent`()
+        async throws
+    {
+        let rest = UploadMachine.Step.send(6 << 20..<7 << 20)
+        for (sent, steps, isCancelled) in [
+            (1, [], true), (1, [.query, rest], true), (7 << 20, [], false), (7 << 20, [.query], false),
+        ] as [(Int, [UploadMachine.Step], Bool)] {
+            let (place, upload) = try await interruptedCopy(7 << 20, sent: sent, at: .ceph, isMove: false)
+            let session = place.backend.beginUpload(upload)
+            for step in steps {
+                guard case .received = await session.perform(step) else { throw Aborted() }
+            }
+            session.discard()
+            await Task { @Loop in }.value
+            await place.backend.settle()
+            #expect(place.fixture.log.cancelledSessions.count == (isCancelled ? 1 : 0), "\(sent) \(steps)")
         }
     }
 

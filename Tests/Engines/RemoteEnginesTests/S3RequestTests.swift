@@ -71,7 +71,7 @@ import Transfers
         try await place.backend.put(noise(2 << 20), at: "a")
         var download = Download(
             reference: try ref("a"), file: scratch.path + "/file", task: "task", caller: caller)
-        download.tree = scratch.path
+        download.tree = place.backend.properties.files.tree(scratch.path, isWritten: true)
         let session = StoppableSession(place.backend.beginDownload(download))
         let part = DownloadMachine.Step.fetchPart(to: 1 << 20, isDamaged: false)
         guard case .received = await session.perform(part, StepContext(report: { _ in })) else {

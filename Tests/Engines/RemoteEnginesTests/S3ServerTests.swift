@@ -3,6 +3,7 @@ import HTTPClient
 import HTTPText
 import Platform
 import Storage
+import Synchronization
 import TestSupport
 import Testing
 
@@ -289,7 +290,20 @@ import Testing
         }
         let answer = await place.backend.stoppable(upload).perform(.query)
         guard case .forgotten = answer else { return #expect(Bool(false), "\(answer)") }
-        #expect(requests(.query).count == 11)
+        await place.backend.settle()
+        // The last one tells whether the upload may be cancelled.
+        #expect(requests(.query).count == 12 && requests(.cancel).isEmpty)
+    }
+
+    @Test func `An upload whose parts at the server are others begins anew, and the old one is cancelled`() async throws
+    {
+        // Of three parts; the second one was sent ahead.
+        let bytes = noise((16 << 20) + 1), (upload, _) = try await interrupted(bytes)
+        fixture.faults = [.init(.first(.query), .reportFalseOffset(.granules(1)))]
+        _ = try await place.backend.continueUpload(upload)
+        await place.backend.settle()
+        #expect(fixture.bytes("b", "a") == bytes && requests(.start).count == 2)
+        #expect(fixture.log.cancelledSessions.count == 1 && fixture.log.openSessions.isEmpty)
     }
 
     // MARK: Copies in parts
@@ -342,7 +356,107 @@ import Testing
         session.discard()
         await place.backend.settle()
         #expect(requests(.cancel).isEmpty && fixture.bytes("b", "c") == noise(7 << 20))
-        #expect(requests(.query).count == 1)
+    }
+
+    private static let copied = UploadMachine.Step.send(6 << 20..<7 << 20)
+
+    /// A copy in parts before its Complete.
+    private func copiedParts() async throws -> (S3Fixture, StoppableSession<UploadStrategy>) {
+        let (place, copy) = try await largeCopy()
+        let session = place.backend.stoppable(copy)
+        for step in [.open, .send(0..<(7 << 20)), Self.copied] as [UploadMachine.Step] {
+            _ = await session.perform(step)
+        }
+        #expect(requests(.copyPart).count == 2 && requests(.finalize).isEmpty)
+        return (place, session)
+    }
+
+    @Test func `A copy in parts that is cancelled before its Complete leaves no upload`() async throws {
+        let (place, session) = try await copiedParts()
+        session.discard()
+        try await eventually { fixture.log.cancelledSessions.count == 1 }
+        await place.backend.settle()
+        #expect(fixture.log.openSessions.isEmpty)
+    }
+
+    @Test func `A copy in parts whose source is replaced before its Complete leaves no upload`() async throws {
+        let (place, session) = try await copiedParts(), other = noise(7 << 20, seed: 7)
+        try await place.backend.put(other, at: "a")
+        guard case .forgotten = await session.perform(Self.copied) else { throw Aborted() }
+        for step in [.open, .send(0..<(7 << 20)), Self.copied] as [UploadMachine.Step] {
+            _ = await session.perform(step)
+        }
+        guard case .completed = await session.perform(Self.copied) else { throw Aborted() }
+        await place.backend.settle()
+        #expect(fixture.log.cancelledSessions.count == 1 && fixture.log.openSessions.isEmpty)
+        #expect(fixture.bytes("b", "c") == other)
+    }
+
+    @Test(arguments: ["InvalidPart", "Unknown"])
+    func `A copy in parts whose Complete is refused leaves no upload, if the refusal is the server's own`(
+        code: String
+    ) async throws {
+        let (place, copy) = try await largeCopy()
+        fixture.faults = [.init(.first(.finalize), .answer(400, body: StorageFixture.s3Error(code)))]
+        _ = try await place.backend.run(copy, retryTime: .seconds(600))
+        await place.backend.settle()
+        #expect(requests(.start).count == 2 && fixture.bytes("b", "c") == noise(7 << 20))
+        #expect(fixture.log.cancelledSessions.count == (code == "InvalidPart" ? 1 : 0))
+    }
+
+    @Test func `An upload or a copy in parts whose Complete was never sent leaves no upload`() async throws {
+        let key = FailingKey(fixture.s3.accessKey.text), (place, copy) = try await largeCopy()
+        let upload = Upload.data(noise(1 << 20), to: try ref("d")), all = UploadMachine.Step.send(0..<(1 << 20))
+        for (var upload, steps, last) in [
+            (copy, [.open, .send(0..<(7 << 20)), Self.copied], Self.copied), (upload, [.open], all),
+        ] as [(Upload, [UploadMachine.Step], UploadMachine.Step)] {
+            upload.caller.tokens = key
+            let session = place.backend.stoppable(upload)
+            for step in steps { _ = await session.perform(step) }
+            // A copy looks at its source before, and an upload sends its only part.
+            key.fail(after: 1)
+            guard case .failed(let error) = await session.perform(last) else { throw Aborted() }
+            #expect(error.code == .unauthenticated && error.mayBeStored != true)
+            session.discard()
+            await Task { @Loop in }.value
+            await place.backend.settle()
+        }
+        #expect(requests(.finalize).isEmpty && requests(.copyPart).count == 2)
+        #expect(fixture.log.cancelledSessions.count == 2 && fixture.log.openSessions.isEmpty)
+    }
+
+    @Test func `A copy in parts that is cancelled while its upload is being created leaves none`() async throws {
+        let (place, copy) = try await largeCopy(), late = Signal()
+        let session = place.backend.stoppable(copy)
+        _ = await session.perform(.open)
+        fixture.faults = [.init(.first(.start), .answerLate(late))]
+        let answer = Task { await session.perform(.send(0..<(7 << 20))) }
+        try await fixture.until { $0.unfired.isEmpty }
+        session.discard()
+        #expect(await answer.value == .aborted)
+        late.fire()
+        try await eventually { fixture.log.cancelledSessions.count == 1 }
+        #expect(requests(.copyPart).isEmpty)
+    }
+}
+
+/// A source of a key that fails once, after as many more requests as it is told.
+private final class FailingKey: TokenSource {
+    private let key: String
+    private let left = Mutex(Int.max)
+
+    init(_ key: String) { self.key = key }
+
+    func fail(after count: Int) { left.withLock { $0 = count } }
+
+    func token(_ kind: Token.Kind, insteadOf refused: Token?) async throws(StorageError) -> Token? {
+        guard kind == .accessKey else { return nil }
+        let isFailing = left.withLock { left in
+            left -= 1
+            return left == -1
+        }
+        if isFailing { throw StorageError(.unauthenticated, "There is no key.") }
+        return Token(kind, key)
     }
 }
 

@@ -23,7 +23,7 @@ struct S3Dialect: Dialect {
     func authorize(_ request: inout HTTPRequest, with tokens: [Token], userProject: String?) {
         request.url = signer.located(request.url)
         signer.adapt(&request)
-        guard let key = tokens.lazy.compactMap(\.accessKey).first else { return }
+        guard let key = tokens.compactMap(\.accessKey).first else { return }
         signer.sign(&request, with: key)
     }
 

@@ -4,8 +4,8 @@ import Platform
 public protocol LocalFileAccess: Sendable {
     /// Inspects a file before its upload. Throws `unknown` that names path and reason.
     ///
-    /// - Parameter tree: an absolute path of a directory: between it and the file no link is followed.
-    func inspect(_ path: String, below tree: String?) async throws(StorageError) -> FileIdentity
+    /// - Parameter tree: between it and the file no link is followed.
+    func inspect(_ path: String, below tree: (any LocalTree)?) async throws(StorageError) -> FileIdentity
     /// Inspects a file before its upload and reads it if it has at most `most` bytes, so that the upload need not open
     /// it again. The bytes are nil for a larger file.
     func read(_ path: String, upTo most: Int64) async throws(StorageError) -> (FileIdentity, [UInt8]?)
@@ -26,7 +26,12 @@ extension EngineProperties {
 
 /// A local directory and everything below it, as tasks over folders read and change it. No link below the directory is
 /// followed. Paths are relative to the directory and have slashes between their segments. Errors name the file.
+///
+/// The directory is the one that the tree has found first. If another one takes its place, or it is moved away, every use
+/// fails. Only a directory that was removed may be made again.
 public protocol LocalTree: Sendable {
+    /// Forgets which directory the tree has found, and closes it. A paused task that resumes may find another one.
+    func forget()
     /// The maximum size of a file's name, in bytes.
     func longestName() async throws(StorageError) -> Int
     /// Opens a directory for reading; the empty path names the tree itself. Throws if it cannot be read.

@@ -138,8 +138,6 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     public var confinement: LocalConfinement?
     /// A download fails if its file exists. Nil in other requests, and in those of earlier versions.
     public var keepsExisting: Bool?
-    /// The directory of a task over a folder, below which a download follows no link.
-    public var tree: String?
     /// The client used its own tokens, so only a client with tokens may resume the task.
     public var hasOwnTokens: Bool
     /// The service made the file for this task, and deletes it with the task.
@@ -156,7 +154,7 @@ public struct TaskRequest: Codable, Equatable, Sendable {
     /// Names of the stored JSON; `patience` and `announcedSize` are names from earlier releases.
     private enum CodingKeys: String, CodingKey {
         case file, identity, retryTime = "patience", chunkSize, userProject, preconditions, hasOwnTokens, isSpooled
-        case newFilesMask, confinement, keepsExisting, tree, origin, size = "announcedSize", crc32c
+        case newFilesMask, confinement, keepsExisting, origin, size = "announcedSize", crc32c
     }
 
     public init(

@@ -18,6 +18,11 @@ import Storage
     private var tokens: (any TokenSource)?
     /// The running work; nil while the task is paused or has ended.
     private(set) var work: FolderWork?
+    /// The local directory, which the works and the transfers share.
+    private(set) lazy var tree = request.directory.map {
+        transfers.engine.localFiles(of: request.client.confinement)
+            .tree($0, isWritten: request.kind == .write && !request.isDryRun)
+    }
     /// Unfinished transfers of large files by the paths of their items. A transfer resumes when the work begins its item.
     var transfersBefore: [String: any FolderTransfer] = [:]
     /// Finished transfers of an earlier process by the paths of their items, which the plan still has as pending.

@@ -79,10 +79,7 @@ import Storage
 
     init(_ task: FolderTask, _ transfers: Transfers, _ tokens: (any TokenSource)?, replacesNewer: Bool) {
         (self.task, self.transfers, self.tokens, self.replacesNewer) = (task, transfers, tokens, replacesNewer)
-        tree = task.request.directory.map {
-            transfers.engine.localFiles(of: task.request.client.confinement)
-                .tree($0, isWritten: task.request.kind == .write && !task.request.isDryRun)
-        }
+        tree = task.tree
     }
 
     var id: String { task.id }
@@ -117,7 +114,11 @@ import Storage
     /// Works until the end, and returns the outcome; nil if the work was stopped.
     func run() async -> FolderOutcome? {
         transfers.tasks.limits.folders.acquire(self)
-        defer { transfers.tasks.limits.folders.release(self) }
+        tree?.forget()
+        defer {
+            tree?.forget()
+            transfers.tasks.limits.folders.release(self)
+        }
         while isQueued, !isStopping { await somethingEnds() }
         if isStopping { return nil }
         do throws(StorageError) {
