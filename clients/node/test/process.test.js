@@ -122,8 +122,9 @@ check("failures without listeners end nothing", async (room) => {
     ].map((task) => new Promise((resolve) => task.once("failure", resolve)));
     await Promise.all(ended);
     const last = place.putFile(process.execPath);
+    const over = new Promise((resolve) => last.once("failure", resolve).once("success", resolve));
     process.kill((await storage.request("service/status")).pid, "SIGKILL");
-    await new Promise((resolve) => last.once("failure", resolve).once("success", resolve));
+    await over;
     await storage.close();
     console.log("done");
   `);
