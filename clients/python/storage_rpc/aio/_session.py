@@ -117,7 +117,8 @@ class Session(SessionBase, AsyncStorageMethods):
         First waits for the running tasks of a private service. With `drain=False`, which is what an exception that leaves
         `async with` means, such as that of a cancellation, waits for nothing: these tasks pause. The service ends, too,
         once it has no other clients. A service that is shared, or on a socket, continues with its tasks; `pauses_tasks`
-        of the session changes that. A fork of the process has nothing to close.
+        of the session changes that; calls that it has not answered within three seconds fail. A fork of the process has
+        nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()
