@@ -1,11 +1,11 @@
 "use strict";
 /** The session that references and tasks share: its connection, its tasks and their observers. */
-const { setTimeout: sleep } = require("node:timers/promises");
 const { Connection } = require("./connection.js");
 const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
 const { textOf } = require("./options.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
+const { step } = require("./steps.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 const { patience } = require("./transport.js");
 const { checkEngine, parseURL } = require("./url.js");
@@ -16,7 +16,6 @@ const KINDS = {
   "folderTask/event": FolderTask,
 };
 const START_PATIENCE = 30_000; // milliseconds for the first answer
-const STEP = 500; // milliseconds between two looks at a task while the session waits for its end
 
 class Session {
   defaultBucket;
@@ -95,8 +94,8 @@ class Session {
   /** Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads. */
   async #endSources(drain) {
     const end = async ([task, reading]) => {
-      if (!drain) return Promise.race([task.cancel(), sleep(patience.milliseconds, undefined, { ref: false })]);
-      while (this.#fed.has(task) && (await task._moves({ streams: true }))) await Promise.race([reading, sleep(STEP)]);
+      if (!drain) return step(task.cancel(), patience.milliseconds);
+      while (this.#fed.has(task) && (await task._moves({ streams: true }))) await step(reading);
     };
     await Promise.allSettled([...this.#fed].map(end));
   }
@@ -104,7 +103,7 @@ class Session {
   async #tasksRest() {
     await Promise.allSettled([...this.#underWay].map((task) => task.started()));
     for (const task of this.#moved) {
-      while (await task._moves().catch(() => false)) await Promise.race([task.wait().catch(() => {}), sleep(STEP)]);
+      while (await task._moves().catch(() => false)) await step(task.wait().catch(() => {}));
     }
   }
 

@@ -12,13 +12,12 @@
  * download that is being read fails, since its reader would take the bytes so far for all.
  */
 const { Readable, Writable } = require("node:stream");
-const { setTimeout: sleep } = require("node:timers/promises");
+const { step } = require("./steps.js");
 const { patience } = require("./transport.js");
 
 const PIECE = 1 << 20; // bytes
 const MOST = 4; // requests on their way
 const FRAME = 4096; // bytes of a message besides its data
-const STEP = 500; // milliseconds between two looks at a task while the stream waits for its end
 const NO_BYTES = Buffer.alloc(0);
 
 class UploadStream extends Writable {
@@ -71,7 +70,7 @@ class UploadStream extends Writable {
    * holds them, as with a harness it may, is not waited for.
    */
   async _leave({ drain, mayBeHeld, reason }) {
-    if (drain) await Promise.race([this.#drain(), ...(mayBeHeld ? [sleep(patience.milliseconds)] : [])]);
+    if (drain) await (mayBeHeld ? step(this.#drain(), patience.milliseconds) : this.#drain());
     this.#isToStay = true;
     this.destroy();
     if (drain && !mayBeHeld) this.#left.abort(reason);
@@ -80,7 +79,7 @@ class UploadStream extends Writable {
   async #drain() {
     const flushed = this.#flushed().then(() => false);
     for (let waits = true; waits; ) {
-      waits = (await this.task._moves({ streams: true })) && (await Promise.race([flushed, sleep(STEP, true)]));
+      waits = (await this.task._moves({ streams: true })) && (await step(flushed));
     }
   }
 

@@ -9,7 +9,7 @@ import { Readable, Transform, Writable } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { StorageError } from "../index.js";
-import { MIB, check } from "./support.js";
+import { MIB, check, program } from "./support.js";
 
 /** Bytes of which no two MiB are equal. */
 const bytes = (size) => Buffer.from(Uint32Array.from({ length: size / 4 }, (_, index) => index).buffer);
@@ -413,4 +413,18 @@ check("an unused stream does not keep the program running", async (room) => {
     console.log("done");
   `);
   assert.deepEqual([status, output], [0, "done\n"]);
+});
+
+check("a closed session leaves nothing that keeps the program running", async (room) => {
+  const { output } = await room.run(`
+    for (const options of [{ args: ["--root", ${JSON.stringify(room.root)} + 2] }, undefined]) {
+      const session = options ? await Storage.spawn({ program: ${JSON.stringify(program)}, ...options }) : storage;
+      session.reference("y").putStream(["abc"]);
+      session.reference("x").putStream().write("abc");
+      session.reference("z").putFile(process.execPath);
+      await session.close();
+      console.log(process.getActiveResourcesInfo().includes("Timeout"));
+    }
+  `);
+  assert.equal(output, "false\nfalse\n");
 });
