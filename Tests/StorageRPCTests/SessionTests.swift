@@ -127,6 +127,21 @@ import Testing
         }
     }
 
+    @Test func `A root in use is said, and how to share it`() async throws {
+        try await ClientFixture.with { fixture in
+            _ = try await fixture.storage.ask(StorageCalls.ServicePing())
+            let flags = ["--harness", "--log-level", "error"]  // A harness does not wait for the root.
+            let other = Storage.storage(service: ClientFixture.service(in: fixture.directory, flags: flags))
+            do {
+                _ = try await other.ask(StorageCalls.ServicePing())
+                Issue.record("A root has two services")
+            } catch {
+                let text = error.localizedDescription
+                #expect(text.contains("is in use by") && text.hasSuffix(" isShared of StorageService."), "\(text)")
+            }
+        }
+    }
+
     @Test func `The end of a shared service is not that of its connection`() async throws {
         let fixture = try ClientFixture(flags: [])
         var service = ClientFixture.service(in: fixture.directory)

@@ -134,6 +134,9 @@ export class Storage extends StorageMethods {
    * Ends the session. First waits for the running tasks of a private service; with `drain: false` it waits for nothing,
    * and these tasks pause. The service ends, too, once it has no other clients. A service that is shared, or on a socket,
    * continues with its tasks, which `pausesTasks` changes; requests that it has not answered within three seconds fail.
+   *
+   * Without `drain: false` it sends what was written to streams, and waits for those whose `end` was called. Then streams
+   * are destroyed without an error; a download that is being read fails.
    */
   close(options?: { drain?: boolean }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -445,7 +448,7 @@ export type StreamSource =
 /** The one, or the other where the first is any. */
 type Known<T, Otherwise> = 0 extends 1 & T ? Otherwise : T;
 
-/** A Writable of Node. Destroying one of putStream cancels its task. */
+/** A Writable of Node. Destroying one of putStream cancels its task; the end of the session, which destroys it, does not. */
 export type UploadStream = Known<Writable, BareWritable> & { readonly task: UploadTask };
 
 /**

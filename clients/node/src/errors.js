@@ -9,6 +9,20 @@ const UNKNOWN = -13000;
 /** What is said of a local file or a directory that is missing, which is an ENOENT as Node's own. */
 const ABSENT = /( does not exist|: No such file or directory)\.$/;
 
+/** How the service says that its root is in use. */
+const SHARING = "`storage-rpc connect`";
+/** The options of a session that are flags of the service. */
+const OPTIONS = ["engine", "endpoint"];
+
+/** What the service says to those who start it, with the names that the flags in it have here. */
+function inNode(words) {
+  const names = OPTIONS.filter((name) => new RegExp(`--${name}\\b`).test(words));
+  const options = names.length > 1 ? "are options" : "is an option";
+  const sharing = words.includes(SHARING) && "In Node that is shared: true, in each program.";
+  const advice = sharing || (names.length && `In Node, ${names.join(" and ")} ${options} of spawn.`);
+  return advice ? `${words}${words.endsWith(".") ? "" : "."} ${advice}` : words;
+}
+
 class StorageError extends Error {
   static {
     this.prototype.name = "StorageError";
@@ -72,4 +86,4 @@ function isOlder(version, other) {
   return at >= 0 && (one[at] ?? -1) < two[at];
 }
 
-module.exports = { ServiceGoneError, StorageError, VERSION, errorOfAnswer, isOlder };
+module.exports = { ServiceGoneError, StorageError, VERSION, errorOfAnswer, inNode, isOlder };

@@ -1,11 +1,11 @@
 "use strict";
 /** The session that references and tasks share: its connection, its tasks and their observers. */
-const { setTimeout: sleep } = require("node:timers/promises");
 const { Connection } = require("./connection.js");
 const { ServiceGoneError, StorageError, VERSION } = require("./errors.js");
 const { textOf } = require("./options.js");
 const { Reference } = require("./reference.js");
 const { tell } = require("./snapshots.js");
+const { step } = require("./steps.js");
 const { DownloadTask, FolderTask, UploadTask } = require("./task.js");
 const { patience } = require("./transport.js");
 const { checkEngine, parseURL } = require("./url.js");
@@ -16,7 +16,6 @@ const KINDS = {
   "folderTask/event": FolderTask,
 };
 const START_PATIENCE = 30_000; // milliseconds for the first answer
-const STEP = 500; // milliseconds between two looks at a task while the session waits for its end
 
 class Session {
   defaultBucket;
@@ -33,8 +32,10 @@ class Session {
   #moved = new Set();
   /** Whether `close` waits for the running ones, as a private service does unless it serves through that of another client. */
   #waitsForTasks = false;
+  #hasHarness = false;
   /** The uploads whose bytes come from a source, each with the end of reading it. */
   #fed = new Map();
+  #streams = new Set();
   #feeds = new Map();
   #known = new Map();
   #forgotten = new FinalizationRegistry((key) => {
@@ -64,7 +65,8 @@ class Session {
       this.#connection.serviceVersion = server.server?.version;
       this.#connection.maxMessageBytes = server.limits.maxMessageBytes;
       this.defaultBucket = bucket ?? server.defaultBucket;
-      this.#waitsForTasks = pausesTasks && !server.harness; // A harness lets go what a test holds.
+      this.#hasHarness = server.harness === true; // It lets go what a test holds.
+      this.#waitsForTasks = pausesTasks && !this.#hasHarness;
     } catch (error) {
       await this.close({ drain: false });
       throw error.name === "TimeoutError" ? new ServiceGoneError("The service does not answer.") : error;
@@ -81,17 +83,19 @@ class Session {
   }
 
   async close({ drain = true } = {}) {
-    await this.#endStreams(drain);
+    await this.#endSources(drain);
+    const leaving = { drain, mayBeHeld: this.#hasHarness, reason: new ServiceGoneError("The session is closed.") };
+    await Promise.allSettled([...this.#streams].map((stream) => stream._leave(leaving)));
     if (drain && this.#waitsForTasks) await this.#tasksRest();
     this.onRefreshToken = undefined;
     return this.#connection.close({ drain });
   }
 
   /** Waits until the sources of streams have been read, except those of paused tasks; or cancels these uploads. */
-  async #endStreams(drain) {
+  async #endSources(drain) {
     const end = async ([task, reading]) => {
-      if (!drain) return Promise.race([task.cancel(), sleep(patience.milliseconds, undefined, { ref: false })]);
-      while (this.#fed.has(task) && (await task._moves({ streams: true }))) await Promise.race([reading, sleep(STEP)]);
+      if (!drain) return step(task.cancel(), patience.milliseconds);
+      while (this.#fed.has(task) && (await task._moves({ streams: true }))) await step(reading);
     };
     await Promise.allSettled([...this.#fed].map(end));
   }
@@ -99,7 +103,7 @@ class Session {
   async #tasksRest() {
     await Promise.allSettled([...this.#underWay].map((task) => task.started()));
     for (const task of this.#moved) {
-      while (await task._moves().catch(() => false)) await Promise.race([task.wait().catch(() => {}), sleep(STEP)]);
+      while (await task._moves().catch(() => false)) await step(task.wait().catch(() => {}));
     }
   }
 
@@ -150,6 +154,12 @@ class Session {
   feed(task, reading) {
     this.#fed.set(task, reading);
     void reading.then(() => this.#fed.delete(task));
+  }
+
+  /** The stream ends with the session, unless it has ended before. */
+  hand(stream) {
+    this.#streams.add(stream);
+    return stream.once("close", () => this.#streams.delete(stream));
   }
 
   /** Notifies the task when the service ends. */

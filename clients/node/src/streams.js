@@ -8,13 +8,17 @@
  *
  * The service answers an append when it has taken the bytes; while too many have no answer, the stream takes no more: that
  * is the back pressure. A stream that is destroyed cancels its task, except one that continues an earlier upload, and a
- * task that fails destroys its stream.
+ * task that fails destroys its stream. The end of the session destroys it, too, as `destroy()` without an error does: only a
+ * download that is being read fails, since its reader would take the bytes so far for all.
  */
 const { Readable, Writable } = require("node:stream");
+const { step } = require("./steps.js");
+const { patience } = require("./transport.js");
 
 const PIECE = 1 << 20; // bytes
 const MOST = 4; // requests on their way
 const FRAME = 4096; // bytes of a message besides its data
+const NO_BYTES = Buffer.alloc(0);
 
 class UploadStream extends Writable {
   #end;
@@ -22,6 +26,7 @@ class UploadStream extends Writable {
   #place;
   #pieceBytes;
   #onTheirWay = new Set();
+  #left = new AbortController();
 
   /** `offset` is where in the object the first bytes are, if it continues an upload. */
   constructor(task, { maxMessageBytes, offset, md5Hash, isToStay = false }) {
@@ -57,6 +62,33 @@ class UploadStream extends Writable {
     callback(error);
   }
 
+  // Used by the session
+
+  /**
+   * Ends the stream, but not its task. With `drain`, first waits until the service has taken what was written, and, after
+   * `end`, has stored it. A paused task would not take it before it is resumed: its appends are cancelled. A test that
+   * holds them, as with a harness it may, is not waited for.
+   */
+  async _leave({ drain, mayBeHeld, reason }) {
+    if (drain) await (mayBeHeld ? step(this.#drain(), patience.milliseconds) : this.#drain());
+    this.#isToStay = true;
+    this.destroy();
+    if (drain && !mayBeHeld) this.#left.abort(reason);
+  }
+
+  async #drain() {
+    const flushed = this.#flushed().then(() => false);
+    for (let waits = true; waits; ) {
+      waits = (await this.task._moves({ streams: true })) && (await step(flushed));
+    }
+  }
+
+  async #flushed() {
+    if (this.destroyed) return;
+    await new Promise((resolve) => (this.writableEnded ? this.once("close", resolve) : this.write(NO_BYTES, resolve)));
+    await Promise.allSettled(this.#onTheirWay);
+  }
+
   async #send(bytes) {
     for (let at = 0; at < bytes.length && !this.destroyed; at += this.#pieceBytes) {
       this.#append(bytes.subarray(at, at + this.#pieceBytes));
@@ -65,7 +97,7 @@ class UploadStream extends Writable {
   }
 
   #append(piece) {
-    const answered = this.task._append(piece, this.#place);
+    const answered = this.task._append(piece, { ...this.#place, signal: this.#left.signal });
     this.#place = {};
     this.#onTheirWay.add(answered);
     const done = () => this.#onTheirWay.delete(answered);
@@ -103,6 +135,13 @@ class DownloadStream extends Readable {
   _destroy(error, callback) {
     if (!this.#isAtEnd) this.task._abandon(error ?? undefined);
     callback(error);
+  }
+
+  /** Used by the session: ends the stream, but not its task. One that is being read ends with the session, with its error. */
+  async _leave() {
+    if (this.readableDidRead || this.readableFlowing !== null) return;
+    this.#isAtEnd = true;
+    this.destroy();
   }
 
   /** The number of bytes of the object. */

@@ -179,11 +179,11 @@ class Task extends TaskMethods {
     this.#forgetSignal = onAbort(this.#signal, () => void this.cancel().catch(ignore));
   }
 
-  /** From now on the task waits for this program. Returns the bytes of the largest message that the service takes. */
-  _asStream() {
+  /** The stream that `make` makes with the bytes of the largest message. From now on the task waits for this program. */
+  _asStream(make) {
     this.#isStream = true;
     this.#keepGoing();
-    return this.#session.maxMessageBytes;
+    return this.#session.hand(make(this.#session.maxMessageBytes));
   }
 
   _hear(snapshot) {
@@ -330,7 +330,7 @@ class UploadTask extends Task {
   }
 
   _stream(options) {
-    return new UploadStream(this, { ...options, maxMessageBytes: this._asStream() });
+    return this._asStream((maxMessageBytes) => new UploadStream(this, { ...options, maxMessageBytes }));
   }
 
   _append(data, options) {
@@ -348,8 +348,7 @@ class DownloadTask extends Task {
   // Of a download that getStream began
 
   _stream() {
-    this._asStream();
-    return new DownloadStream(this);
+    return this._asStream(() => new DownloadStream(this));
   }
 
   _read(params = {}) {

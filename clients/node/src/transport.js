@@ -4,7 +4,7 @@ const { spawn } = require("node:child_process");
 const { once } = require("node:events");
 const { connect } = require("node:net");
 const { debuglog, getSystemErrorMap } = require("node:util");
-const { ServiceGoneError } = require("./errors.js");
+const { ServiceGoneError, inNode } = require("./errors.js");
 const { socketAddress } = require("./files.js");
 
 const debug = debuglog("storage-rpc");
@@ -117,7 +117,7 @@ class Child {
     const stderr = this.#lastWords.split("\n").filter(Boolean).slice(-10);
     const end = exitCode === null ? "has closed its output" : `ended with status ${exitCode}`;
     const how = signal ? `was ended by ${signal}` : end;
-    const last = stderr.length ? `: ${stderr.join("\n")}` : ".";
+    const last = stderr.length ? `: ${inNode(stderr.join("\n"))}` : ".";
     return new ServiceGoneError(`The service ${how}${last}`, { exitCode, signal, stderr });
   }
 }

@@ -29,10 +29,10 @@ function checkEngine(url, engine) {
   const host = /^https?:\/\/([^/?#]+)/.exec(url)?.[1].toLowerCase() ?? "";
   if (engine === "s3" || engine === undefined || !(url.startsWith("s3://") || labelsBeforeAmazon(host))) return;
   const what = host ? "an object of Amazon S3" : "an object or a bucket of S3";
-  const here = engine === "embedded" ? "this disk" : `--engine ${engine}`;
+  const here = engine === "embedded" ? "this disk" : `engine: "${engine}"`;
   const { bucket, object, fullPath } = parseURL(url);
   const path = (object ?? fullPath).split("/").filter(Boolean).join("/");
-  throw pathError(`${shown(url)} names ${what}: add --engine s3; for ${here} write gs://${bucket}/${path}`);
+  throw pathError(`${shown(url)} names ${what}: add engine: "s3"; for ${here} write gs://${bucket}/${path}`);
 }
 
 /** Bucket and path or object. `server` is that of `serverOf`. */

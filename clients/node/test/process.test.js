@@ -122,8 +122,9 @@ check("failures without listeners end nothing", async (room) => {
     ].map((task) => new Promise((resolve) => task.once("failure", resolve)));
     await Promise.all(ended);
     const last = place.putFile(process.execPath);
+    const over = new Promise((resolve) => last.once("failure", resolve).once("success", resolve));
     process.kill((await storage.request("service/status")).pid, "SIGKILL");
-    await new Promise((resolve) => last.once("failure", resolve).once("success", resolve));
+    await over;
     await storage.close();
     console.log("done");
   `);
@@ -208,9 +209,19 @@ check("a variable names the trace of every service", async (room) => {
 
 check("a root in use is said, and how to share it", async (room) => {
   const storage = await room.spawn();
-  const isSaid = ({ message }) => message.includes(`in use by process ${storage.id}`) && /connect/.test(message);
+  const isSaid = ({ message }) => message.includes(`in use by process ${storage.id}`) && /connect.* In Node that is shared: true/.test(message);
   storage.id = await pid(storage);
   await assert.rejects(room.spawn(), isSaid);
+});
+
+check("flags in the words of a service that cannot start are options", async (room) => {
+  const said = (message) => ({ name: "ServiceGoneError", message });
+  const isNamed = said(/--endpoint is for .*\. In Node, engine and endpoint are options of spawn\.$/);
+  await assert.rejects(room.spawn({ args: [], endpoint: "http://x" }), isNamed);
+  const storage = await room.share();
+  const other = room.spawn({ shared: true, args: ["--root", room.root, "--max-tasks", "7"] });
+  await assert.rejects(other, said(/has --max-tasks \d+, not 7$/));
+  await storage.close();
 });
 
 check("closing without drain waits for nothing", async (room) => {

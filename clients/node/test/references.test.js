@@ -54,7 +54,7 @@ check("URLs of S3 need its engine", async (room) => {
     "https://s3-eu-west-1.amazonaws.com/v0/b/c",
   ];
   const here = await room.spawn();
-  const advice = "add --engine s3; for this disk write";
+  const advice = 'add engine: "s3"; for this disk write';
   for (const [url, refusal] of [
     [urls[0], `${urls[0]} names an object or a bucket of S3: ${advice} gs://b/a%20b/c`],
     [urls[1], `https://b.s3.eu-central-1.amazonaws.com/a%20b//c+d… names an object of Amazon S3: ${advice} gs://b/a b/c+d`],

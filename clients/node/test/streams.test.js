@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { Readable, Transform, Writable } from "node:stream";
 import { buffer, text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
-import { MIB, check } from "./support.js";
+import { StorageError } from "../index.js";
+import { MIB, check, program } from "./support.js";
 
 /** Bytes of which no two MiB are equal. */
 const bytes = (size) => Buffer.from(Uint32Array.from({ length: size / 4 }, (_, index) => index).buffer);
@@ -298,11 +299,9 @@ check("an upload continues in another session", async (room) => {
   const socket = await room.serve();
   const first = await room.connect(socket);
   const stream = first.reference("log.txt").putStream();
-  const lost = once(stream, "error");
-  const [arrived] = [once(stream.task, "progress"), stream.write("Hello, ")];
-  await arrived;
+  stream.write("Hello, ");
   await first.close();
-  assert.equal((await lost)[0].reason, "serviceGone");
+  await assert.rejects(stream.task.wait(), { reason: "serviceGone" });
   const second = await room.connect(socket);
   const task = second.uploadTask(stream.task.id);
   assert.equal((await task.snapshot()).offset, 7);
@@ -342,6 +341,55 @@ check("closing the session waits for the sources of streams, except those of pau
   assert.equal((await second.uploadTask(await paused.started()).snapshot()).state, "paused");
 });
 
+check("closing the session sends what was written, and ends streams without an error", async (room) => {
+  const options = { args: ["--root", room.root] };
+  const storage = await room.spawn(options);
+  await storage.reference("unread").putData("abc").wait();
+  const [open, ended] = ["open", "ended"].map((path) => storage.reference(path).putStream());
+  const unread = storage.reference("unread").getStream();
+  const closed = [open, ended, unread].map((stream) => once(stream, "close"));
+  const written = bytes(9 * MIB + 8);
+  open.write(written);
+  ended.end(written);
+  await storage.close();
+  await Promise.all(closed);
+  const later = await room.spawn(options);
+  assert.ok((await later.reference("ended").getData(10 * MIB)).equals(written));
+  const { state, offset } = await later.uploadTask(open.task.id).snapshot();
+  assert.deepEqual([state, offset], ["paused", written.length]);
+});
+
+check("closing the session does not wait for a paused upload, whose appends have no answer", async (room) => {
+  const options = { args: ["--root", room.root] };
+  const storage = await room.spawn(options);
+  for (const session of [await room.spawn(options), storage]) {
+    const stream = session.reference("x").putStream();
+    await stream.task.pause();
+    stream.write("later");
+    const closed = once(stream, "close");
+    await session.close();
+    await closed;
+  }
+});
+
+check("closing the session ends a pipeline into a stream, and fails a download that is being read", async (room) => {
+  const storage = await room.spawn();
+  const place = storage.reference("x");
+  await place.putData(bytes(9 * MIB)).wait();
+  async function* endless() {
+    for (;;) yield Buffer.alloc(MIB);
+  }
+  const [upload, download] = [storage.reference("y").putStream(), place.getStream()];
+  const uploaded = assert.rejects(pipeline(endless(), upload));
+  const pieces = download[Symbol.asyncIterator]();
+  await Promise.all([once(upload.task, "progress"), pieces.next()]);
+  await storage.close();
+  await uploaded;
+  await assert.rejects(async () => {
+    while (!(await pieces.next()).done);
+  }, StorageError);
+});
+
 check("closing the session early cancels uploads that have a source", async (room) => {
   const socket = await room.serve();
   const [first, second] = [await room.connect(socket), await room.connect(socket)];
@@ -365,4 +413,18 @@ check("an unused stream does not keep the program running", async (room) => {
     console.log("done");
   `);
   assert.deepEqual([status, output], [0, "done\n"]);
+});
+
+check("a closed session leaves nothing that keeps the program running", async (room) => {
+  const { output } = await room.run(`
+    for (const options of [{ args: ["--root", ${JSON.stringify(room.root)} + 2] }, undefined]) {
+      const session = options ? await Storage.spawn({ program: ${JSON.stringify(program)}, ...options }) : storage;
+      session.reference("y").putStream(["abc"]);
+      session.reference("x").putStream().write("abc");
+      session.reference("z").putFile(process.execPath);
+      await session.close();
+      console.log(process.getActiveResourcesInfo().includes("Timeout"));
+    }
+  `);
+  assert.equal(output, "false\nfalse\n");
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Callable, TypeVar, Union
 
@@ -95,12 +96,16 @@ class SessionBase:
         self._engine: str | None = None
         """The engine of the service, once it has greeted."""
         self._tasks = Tasks(self, self._kinds)
+        self._has_harness = False
+        self._uploads: set[weakref.ref[Any]] = set()
+        """The streams of uploads that the program still has."""
 
     def _greeted(self, server: Mapping[str, Any]) -> None:
         """Takes the answer to `initialize`. A private service waits for the running tasks itself before it ends, unless
         it serves this session through the service of another client. With a harness it lets go what a test holds."""
         self._engine = server.get("engine")
-        self._waits_for_tasks = self._pauses_tasks and not server.get("harness")
+        self._has_harness = bool(server.get("harness"))
+        self._waits_for_tasks = self._pauses_tasks and not self._has_harness
 
     def _ask_for_token(self, method: str, params: Mapping[str, Any]) -> Any:
         """Calls `on_refresh_token` for a request of the service. Refuses any other request."""

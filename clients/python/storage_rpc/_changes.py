@@ -44,12 +44,15 @@ class ChangeBacklog(Generic[C]):
         self._wake()
 
     def pop(self) -> C | None:
-        """The next change, or None if there is none yet. Raises the error that ended the session."""
+        """The next change, or None if there is none yet. Raises the error that ended the session, each time."""
         with self._lock:
-            news = self._waiting.popleft() if self._waiting else None
-        if isinstance(news, Exception):
-            raise news
-        return news
+            if not self._waiting:
+                return None
+            news = self._waiting[0]
+            if isinstance(news, Exception):
+                raise news
+            self._waiting.popleft()
+            return news
 
 
 class Feeds:

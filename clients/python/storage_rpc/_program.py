@@ -51,6 +51,11 @@ def command_line(
     return [first, *rest, *flags]
 
 
+def is_shared(command: Sequence[str]) -> bool:
+    """Whether the command connects to the shared service."""
+    return command[1:2] == ["connect"]
+
+
 def main() -> NoReturn:
     """The command `storage-rpc` of a wheel."""
     os.execv(_BUNDLED, ["storage-rpc", *sys.argv[1:]])

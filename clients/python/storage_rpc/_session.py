@@ -21,7 +21,7 @@ from ._streams import MOVING, STEP
 from ._tasks import moves
 from ._types import Settings
 from .connection import Answer, Connection, Dispatcher
-from .errors import StorageError
+from .errors import ServiceGone, StorageError
 from .transport import Child, Socket
 from .urls import check_engine, is_url
 from .wire import checked_text, given
@@ -106,8 +106,8 @@ class Session(SessionBase, StorageMethods):
 
         First waits for the running tasks of a private service. With `drain=False`, which is what an exception that leaves
         `with` means, waits for nothing: these tasks pause. The service ends, too, once it has no other clients. A service
-        that is shared, or on a socket, continues with its tasks; `pauses_tasks` of the session changes that. A fork of
-        the process has nothing to close.
+        that is shared, or on a socket, continues with its tasks; `pauses_tasks` of the session changes that; calls that it
+        has not answered within three seconds fail. A fork of the process has nothing to close.
         """
         if self._connection.guard.is_fork:
             return
@@ -144,7 +144,8 @@ class Session(SessionBase, StorageMethods):
         return self._connection.submit(method, params, then)
 
     def _end_streams(self, *, drain: bool) -> None:
-        """Waits until the sources of streams have been read, except those of tasks that are paused or over; or cancels these uploads."""
+        """Waits until the sources of streams have been read, except those of tasks that are paused or over, and sends what was
+        written to others; or cancels the uploads that have a source."""
         for stream, feeding in list(self._fed.items()):
             with contextlib.suppress(StorageError, TimeoutError):
                 if not drain:
@@ -153,6 +154,23 @@ class Session(SessionBase, StorageMethods):
                     if stream.task.snapshot().state not in MOVING:
                         break
                     feeding.join(STEP)
+        for stream in [one() for one in list(self._uploads)] if drain else ():
+            if stream is not None:
+                with contextlib.suppress(StorageError, TimeoutError):
+                    self._end_upload(stream)
+
+    def _end_upload(self, stream: Any) -> None:
+        """Waits until the service has taken what was written. A paused task would not take it before it is resumed: its appends
+        are cancelled. With a harness a test may hold them."""
+        answers = stream._rest()
+        if answers and self._has_harness:
+            concurrent.futures.wait(answers, PATIENCE)
+            return
+        while any(not answer.done() for answer in answers) and stream.task.snapshot().state in MOVING:
+            concurrent.futures.wait(answers, STEP)
+        for answer in answers:
+            if self._connection.forsake(answer):
+                answer.set_exception(ServiceGone("The session is closed."))
 
     def _end_tasks(self) -> None:
         """Waits for the running tasks."""

@@ -6,6 +6,7 @@ import base64
 import errno
 import select
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterable, Iterable, Iterator, Mapping
@@ -101,22 +102,26 @@ class Outgoing:
         self.size = max(1, min(PIECE, most))
         self._sent = offset
         self._buffer = bytearray()
+        self._lock = threading.Lock()  # The session may close on another thread than the writer's.
 
     def pieces(self, data: memoryview) -> Iterator[tuple[int, bytes]]:
         """Takes bytes, and yields each full piece with its position."""
         while data:
-            part = data[: self.size - len(self._buffer)]
-            self._buffer += part
-            self.written += len(part)
-            data = data[len(part) :]
-            if len(self._buffer) == self.size:
+            with self._lock:
+                part = data[: self.size - len(self._buffer)]
+                self._buffer += part
+                self.written += len(part)
+                data = data[len(part) :]
+                is_full = len(self._buffer) == self.size
+            if is_full:
                 yield self.rest()
 
     def rest(self) -> tuple[int, bytes]:
         """What does not fill a piece yet, and its position."""
-        offset, data = self._sent, bytes(self._buffer)
-        self._sent += len(data)
-        self._buffer.clear()
+        with self._lock:
+            offset, data = self._sent, bytes(self._buffer)
+            self._sent += len(data)
+            self._buffer.clear()
         return offset, data
 
 

@@ -86,11 +86,12 @@ class Connection:
         """Sends a call without waiting for its answer. Calls are sent in the order in which they are submitted."""
         return self._send(method, params, then)
 
-    def forsake(self, answer: Answer[Any]) -> None:
-        """Cancels a call whose answer nothing waits for."""
+    def forsake(self, answer: Answer[Any]) -> bool:
+        """Cancels a call whose answer nothing waits for. False if it has been answered."""
         farewell = self.core.give_up(answer.number)
         if farewell is not None:
             self._write(farewell)
+        return farewell is not None
 
     def close(self, *, drain: bool) -> None:
         """Ends the session and the child process: after its tasks, or, without `drain`, immediately."""

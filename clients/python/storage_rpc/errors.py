@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,7 +13,10 @@ ABSENT = (" does not exist.", ": No such file or directory.")
 VERSION = "0.1.0"
 """That of this package, and of the service that it comes with."""
 METHOD_NOT_FOUND = -32601
-ROOT_IN_USE = 75  # a status of the service
+SHARING = "`storage-rpc connect`"
+"""How the service says that its root is in use."""
+ARGUMENTS = ("engine", "endpoint", "root", "trace")
+"""The arguments of a session that are flags of the service."""
 MOST_WORDS, MOST_LINES = 1000, 5  # characters and lines of what a program has said that are shown
 
 
@@ -95,6 +99,19 @@ def is_older(version: str, other: str) -> bool:
     return one < two
 
 
+def in_python(words: str) -> str:
+    """What the service says to those who start it, with the names that the flags in it have here."""
+    names = [name for name in ARGUMENTS if re.search(f"--{name}\\b", words)]
+    if SHARING in words:
+        advice = "In Python that is shared=True, in each process."
+    elif names:
+        are = "is an argument" if len(names) == 1 else "are arguments"
+        advice = f"In Python, {' and '.join(names)} {are} of the session."
+    else:
+        return words
+    return f"{words}{'' if words.endswith('.') else '.'} {advice}"
+
+
 def beginning(lines: list[bytes]) -> str:
     """The first lines of what is no message, within bounds, and without what a terminal would obey."""
     texts = [line.decode(errors="replace").strip() for line in lines[:MOST_LINES]]
@@ -117,9 +134,8 @@ def obituary(status: int | None, last_words: Sequence[str]) -> ServiceGone:
         return ServiceGone("The service has closed its output.", None, last_words)
     how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
     words = "\n".join(last_words)[-MOST_WORDS:]
-    last = f": {words}" if words else "."
-    advice = " In Python that is shared=True, in each process." if status == ROOT_IN_USE else ""
-    return ServiceGone(f"The service {how}{last}{advice}", status, last_words)
+    last = f": {in_python(words)}" if words else "."
+    return ServiceGone(f"The service {how}{last}", status, last_words)
 
 
 def disconnected() -> ServiceGone:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import errno
 import logging
 import operator
+import weakref
 from collections import deque
 from collections.abc import Iterator
 from types import TracebackType
@@ -31,7 +32,8 @@ class UploadStreamOf(Sink, Generic[T]):
 
     A write waits while the service has some pieces to store: the client keeps a few MiB at most. Only a deliberate end
     stores the object: `finish`, `close`, or leaving `with`. An exception that leaves it cancels the upload, and
-    nothing is stored. There is one writer at a time.
+    nothing is stored. There is one writer at a time. A session that closes, but not early, first sends what was written,
+    so that a later one can continue the upload.
     """
 
     def __init__(self, task: T, source: Any = None, offset: int = 0) -> None:
@@ -46,6 +48,7 @@ class UploadStreamOf(Sink, Generic[T]):
         self._is_fed, self._is_closed = source is not None, False
         if self._is_fed:
             feed(self, source)
+        self._session._uploads.add(weakref.ref(self, self._session._uploads.discard))
 
     @property
     def closed(self) -> bool:
@@ -152,6 +155,15 @@ class UploadStreamOf(Sink, Generic[T]):
             self._settle()
         params = {"task": begun(self.task), "data": Bytes(data), "offset": offset}
         self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+
+    def _rest(self) -> list[Any]:
+        """Sends what does not fill a piece yet, before the session closes. Returns the requests that have no answer."""
+        if not self._is_fed and not self._is_closed:
+            offset, data = self._bytes.rest()
+            params = {"task": begun(self.task), "data": Bytes(data), "offset": offset}
+            if data:
+                self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+        return list(self._unanswered)
 
     def _settle(self) -> None:
         """Waits for the oldest answer. An error stays: what follows would leave a gap."""

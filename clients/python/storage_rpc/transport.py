@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from ._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE
 from ._files import socket_address
 from ._fork import ForkGuard
+from ._program import is_shared
 from .errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 
 log = logging.getLogger("storage_rpc")
@@ -35,6 +36,7 @@ class Child:
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self._input, self._output = self._process.stdin, self._process.stdout
         self.guard = ForkGuard(self._input, self._output, self._process.stderr)
+        self._is_shared = is_shared(command)
         self._is_over = threading.Event()
         self._last_words: deque[str] = deque(maxlen=LAST_WORDS)
         self._stderr = threading.Thread(target=self._listen_to_stderr, name="storage-rpc stderr", daemon=True)
@@ -66,9 +68,9 @@ class Child:
             self._process.wait()
 
     def end(self, *, drain: bool) -> None:
-        """Waits for the end of the output, and ends a process that hangs."""
+        """Waits for the end of the output, and ends a process that hangs. A shared service may have pending answers for ever."""
         try:
-            self._is_over.wait(None if drain else PATIENCE)
+            self._is_over.wait(None if drain and not self._is_shared else PATIENCE)
         finally:
             if not self._is_over.is_set():
                 self.break_off()

@@ -58,9 +58,9 @@ def check_engine(url: str, engine: str | None) -> None:
     else:
         return
     bucket, path, _ = parse_url(url)
-    here = "this disk" if engine == "embedded" else f"--engine {engine}"
+    here = "this disk" if engine == "embedded" else f'engine="{engine}"'
     object = "/".join(segment for segment in path.split("/") if segment)
-    message = f"{_shown(url)} names {what}: add --engine s3; for {here} write gs://{bucket}/{object}"
+    message = f'{_shown(url)} names {what}: add engine="s3"; for {here} write gs://{bucket}/{object}'
     raise PathError(message, data={"name": "pathError", "param": "url", "retryable": False})
 
 

@@ -286,8 +286,8 @@ while True: signal.pause()
         ]
         here = await self.open()
         for url, place in (
-            (urls[0], "an object or a bucket of S3: add --engine s3; for this disk write gs://b/a%20b/c"),
-            (urls[1], "an object of Amazon S3: add --engine s3; for this disk write gs://b/a b/c+d"),
+            (urls[0], 'an object or a bucket of S3: add engine="s3"; for this disk write gs://b/a%20b/c'),
+            (urls[1], 'an object of Amazon S3: add engine="s3"; for this disk write gs://b/a b/c+d'),
         ):
             shown = url.partition("?")[0] + "…" * ("?" in url)
             for use in (here.reference, here.reference_for_url, here.reference("a").copy):

@@ -80,7 +80,7 @@ class ReferenceTests(StorageTestCase):
 
     def test_urls_of_s3_need_its_engine(self) -> None:
         url = "https://b.s3.eu-central-1.amazonaws.com/k%20x"
-        advice = "names an object of Amazon S3: add --engine s3; for this disk write gs://b/k x"
+        advice = 'names an object of Amazon S3: add engine="s3"; for this disk write gs://b/k x'
         for use in (self.storage.reference, self.storage.reference_for_url, self.storage.reference("a").move):
             with self.assertRaises(PathError) as refused:
                 use(url)

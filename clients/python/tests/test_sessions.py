@@ -14,6 +14,7 @@ from typing import Any
 
 import storage_rpc
 from storage_rpc import AsyncStorage, ObjectNotFound, Reference, RPCError, ServiceGone, Snapshot, Storage
+from storage_rpc._program import program
 from storage_rpc.errors import VERSION, is_older
 
 from .support import MIB, PATIENCE, Heard, StorageTestCase, pid
@@ -45,6 +46,18 @@ class SessionTests(StorageTestCase):
         told = self.assertLogs("storage_rpc")
         with told, self.assertRaisesRegex(ServiceGone, f"in use by process {pid(self.storage)}.* shared=True, in each"):
             self.start()
+
+    def test_the_error_for_a_flag_names_the_argument(self) -> None:
+        why = r"--endpoint is for .*\. In Python, engine and endpoint are arguments of the session\.$"
+        with self.assertLogs("storage_rpc"), self.assertRaisesRegex(ServiceGone, why):
+            self.start(command=[program()], endpoint="http://x")
+
+    def test_the_error_for_a_shared_service_with_other_bounds_says_only_that(self) -> None:
+        command = [program(), "--max-tasks", "7"]
+        with self.start(command=[program()], shared=True) as storage:
+            with self.assertLogs("storage_rpc"), self.assertRaisesRegex(ServiceGone, "has --max-tasks [0-9]+, not 7$"):
+                self.start(command=command, shared=True)
+            storage.stop()
 
     def test_the_error_with_gevent_says_what_works(self) -> None:
         patched = types.SimpleNamespace(is_module_patched=lambda name: name == "threading")

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import os
+import unittest.mock
 from typing import Any
 
 from storage_rpc import AsyncStorage, ServiceGone, Storage
@@ -45,6 +47,19 @@ class SharedTests(StorageTestCase):
                 self.assertEqual(pid(other), service)
                 self.assertTrue(other.upload_task(task.id).cancel())
 
+    def test_closing_ends_a_wait_for_a_paused_task(self) -> None:
+        self.serve()
+        task = self.share().reference("x").put_stream().task
+        task.pause()
+        other = self.share()
+        waiting = concurrent.futures.ThreadPoolExecutor().submit(other.upload_task(task.id).wait)
+        while other.status().requests["waiting"] == 0:
+            pass
+        with unittest.mock.patch("storage_rpc.transport.PATIENCE", 0.05):
+            other.close()
+        with self.assertRaises(ServiceGone):
+            waiting.result(PATIENCE)
+
     def test_one_that_listens_on_a_socket_is_found(self) -> None:
         listening = self.start(socket=self.serve())
         self.assertEqual(pid(self.share()), pid(listening))
@@ -65,6 +80,20 @@ class AsyncSharedTests(AsyncTestCase):
         one, other = await asyncio.gather(*(self.open(**shared(self)) for _ in range(2)))
         self.assertEqual(await process_id(one), await process_id(other))
         await other.stop()
+
+    async def test_closing_ends_a_wait_for_a_paused_task(self) -> None:
+        self.serve()
+        async with AsyncStorage(**shared(self)) as storage:
+            paused = storage.reference("x").put_stream().task
+            await paused.pause()
+            async with AsyncStorage(**shared(self)) as other:
+                waiting = asyncio.create_task(other.call("uploadTask/wait", task=paused.id))
+                while (await other.status()).requests["waiting"] == 0:
+                    pass
+                with unittest.mock.patch("storage_rpc.aio.transport.PATIENCE", 0.05):
+                    await within(other.close())
+                with self.assertRaises(ServiceGone):
+                    await within(waiting)
 
     async def test_tasks_outlive_their_session(self) -> None:
         self.serve()

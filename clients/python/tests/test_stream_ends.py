@@ -21,7 +21,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any, Callable
 
-from storage_rpc import AsyncUploadStream, Cancelled
+from storage_rpc import AsyncStorage, AsyncUploadStream, Cancelled, ServiceGone, Storage
+from storage_rpc._program import program
 
 from .aio_support import AsyncTestCase, within
 from .support import MIB, PATIENCE, StorageTestCase
@@ -276,6 +277,46 @@ class UploadEndTests(StorageTestCase):
         self.assertEqual(self.stored(), b"good")
 
 
+class SessionEndTests(StorageTestCase):
+    """What the end of a session does to a stream that is not finished."""
+
+    content = os.urandom(6 * MIB + 7)
+
+    def private(self) -> Storage:
+        """A session whose service has no harness: that would let go what waits."""
+        return self.start(command=[program()])
+
+    def test_what_was_written_is_sent(self) -> None:
+        with self.private() as storage:
+            stream = storage.reference("x").put_stream()
+            stream.write(self.content)
+        later = self.private()
+        task = later.upload_task(stream.task.id)
+        self.assertEqual((task.snapshot().state, task.snapshot().offset), ("paused", len(self.content)))
+        task.resume()
+        task.stream().finish()
+        self.assertEqual(later.reference("x").get_data(len(self.content)), self.content)
+
+    def test_an_early_end_sends_nothing_more(self) -> None:
+        with self.private() as storage:
+            stream = storage.reference("x").put_stream()
+            stream.write(b"half")
+            storage.close(drain=False)
+        self.assertEqual(self.private().upload_task(stream.task.id).snapshot().offset, 0)
+
+    def test_a_paused_upload_is_not_waited_for(self) -> None:
+        last = self.private()
+        for storage in (self.private(), self.start(command=[program()], shared=True), last):
+            stream = storage.reference("x").put_stream()
+            stream.task.pause()
+            stream.write(bytes(MIB + 1))
+            storage.close()
+            with self.assertRaises(ServiceGone):
+                stream.flush()
+        with self.start(command=[program()], shared=True) as storage:
+            storage.call("service/stop")
+
+
 class TextTests(StorageTestCase):
     def setUp(self) -> None:
         super().setUp()
@@ -477,6 +518,21 @@ class AsyncEndTests(AsyncTestCase):
             with self.assertRaises(asyncio.CancelledError):
                 await within(writing)
         self.assertEqual({one.state for one in await storage.upload_tasks()}, {"cancelled"})
+
+    async def test_the_end_of_the_session_sends_what_was_written(self) -> None:
+        content = os.urandom(6 * MIB + 7)
+        for shared in (False, True):
+            async with AsyncStorage(root=self.directory, shared=shared) as storage:
+                paused, stream = storage.reference("paused").put_stream(), storage.reference("x").put_stream()
+                await paused.task.pause()
+                await paused.write(bytes(MIB + 1))
+                await stream.write(content)
+            with self.assertRaises(ServiceGone):
+                await paused.flush()
+            async with AsyncStorage(root=self.directory, shared=shared) as storage:
+                task = storage.upload_task(await stream.task.started())
+                self.assertEqual((await task.snapshot()).offset, len(content))
+                await storage.call("service/stop")
 
     async def test_a_close_that_fails_closes(self) -> None:
         storage = await self.open()

@@ -148,7 +148,9 @@ final class Transport: @unchecked Sendable {
         if !process.isRunning { process.waitUntilExit() }
         let text = lastWords.text()
         let status = process.isRunning ? SIGKILL : process.terminationStatus
-        let message = "\(how(process, status))\(text.isEmpty ? "." : ": \(text)")"
+        // How the service says that its root is in use.
+        let advice = text.contains("`storage-rpc connect`") ? " In Swift that is isShared of StorageService." : ""
+        let message = "\(how(process, status))\(text.isEmpty ? "." : ": \(text)\(advice)")"
         return .unknown(message: message, serverError: ["stderr": text, "status": Int(status)])
     }
 

@@ -117,7 +117,8 @@ class Session(SessionBase, AsyncStorageMethods):
         First waits for the running tasks of a private service. With `drain=False`, which is what an exception that leaves
         `async with` means, such as that of a cancellation, waits for nothing: these tasks pause. The service ends, too,
         once it has no other clients. A service that is shared, or on a socket, continues with its tasks; `pauses_tasks`
-        of the session changes that. A fork of the process has nothing to close.
+        of the session changes that; calls that it has not answered within three seconds fail. A fork of the process has
+        nothing to close.
         """
         if self._opened and not self._connection.guard.is_fork:
             self._connection.guard.check()
@@ -164,16 +165,16 @@ class Session(SessionBase, AsyncStorageMethods):
         request = connection.submit(method, params, then)
 
         def note(answer: asyncio.Future[T]) -> None:
-            if answer.cancelled():
+            # It may fail unawaited.
+            if answer.cancelled() or isinstance(answer.exception(), ServiceGone):
                 connection.forsake(request)
-            else:
-                answer.exception()  # It may fail unawaited.
 
         request.answer.add_done_callback(note)
         return request.answer
 
     async def _end_streams(self, *, drain: bool) -> None:
-        """Waits until the sources of streams have been read, except those of tasks that are paused or over; or cancels these uploads."""
+        """Waits until the sources of streams have been read, except those of tasks that are paused or over, and sends what was
+        written to others; or cancels the uploads that have a source."""
         for stream, feeding in list(self._fed.items()):
             with contextlib.suppress(StorageError):
                 while drain and not feeding.done() and feeding is not asyncio.current_task():
@@ -184,6 +185,24 @@ class Session(SessionBase, AsyncStorageMethods):
             if feeding is not asyncio.current_task():
                 feeding.cancel()
                 await asyncio.wait({feeding}, timeout=PATIENCE)
+        for stream in [one() for one in list(self._uploads)] if drain else ():
+            if stream is not None:
+                with contextlib.suppress(StorageError):
+                    await self._end_upload(stream)
+
+    async def _end_upload(self, stream: Any) -> None:
+        """Waits until the service has taken what was written. A paused task would not take it before it is resumed: its appends
+        are cancelled. With a harness a test may hold them."""
+        answers = await stream._rest()
+        if answers and self._has_harness:
+            await asyncio.wait(answers, timeout=PATIENCE)
+            return
+        while any(not answer.done() for answer in answers) and (await stream.task.snapshot()).state in MOVING:
+            await asyncio.wait(answers, timeout=STEP)
+        for answer in answers:
+            if not answer.done():
+                answer.set_exception(ServiceGone("The session is closed."))
+        await asyncio.sleep(0)  # The callbacks of the answers cancel the requests.
 
     async def _end_tasks(self) -> None:
         """Waits for the running tasks."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import operator
+import weakref
 from collections import deque
 from collections.abc import AsyncIterator
 from types import TracebackType
@@ -30,7 +31,8 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
 
     A write waits while the service has some pieces to store: the client keeps a few MiB at most. Only a deliberate end
     stores the object: `finish`, `close`, or leaving `async with`. An exception that leaves it cancels the upload, and
-    nothing is stored. There is one writer at a time.
+    nothing is stored. There is one writer at a time. A session that closes, but not early, first sends what was written,
+    so that a later one can continue the upload.
     """
 
     def __init__(self, task: T, source: Any = None, offset: int = 0) -> None:
@@ -45,6 +47,7 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
         self._is_fed, self._is_closed = source is not None, False
         if self._is_fed:
             feed(self, source)
+        self._session._uploads.add(weakref.ref(self, self._session._uploads.discard))
 
     @property
     def closed(self) -> bool:
@@ -151,6 +154,15 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
             await self._settle()
         params = {"task": await begun(self.task), "data": Bytes(data), "offset": offset}
         self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+
+    async def _rest(self) -> list[Any]:
+        """Sends what does not fill a piece yet, before the session closes. Returns the requests that have no answer."""
+        if not self._is_fed and not self._is_closed:
+            offset, data = self._bytes.rest()
+            params = {"task": await begun(self.task), "data": Bytes(data), "offset": offset}
+            if data:
+                self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+        return list(self._unanswered)
 
     async def _settle(self) -> None:
         """Waits for the oldest answer. An error stays: what follows would leave a gap."""

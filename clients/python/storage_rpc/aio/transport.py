@@ -12,6 +12,7 @@ from typing import Any, Awaitable, TypeVar, cast
 from .._core import CHUNK, FAREWELL, GRACE, LAST_WORDS, PATIENCE
 from .._files import socket_address
 from .._fork import ForkGuard, HasFileno
+from .._program import is_shared
 from ..errors import ServiceGone, cannot_start, disconnected, no_service_at, obituary
 from ..wire import Lines
 
@@ -35,10 +36,10 @@ class LoopGuard(ForkGuard):
 class Child:
     """The service as a child process, on its stdin and stdout; its stderr is logged."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, is_shared: bool) -> None:
         assert process.stdin and process.stdout
         self.input, self.output = process.stdin, process.stdout
-        self._process = process
+        self._process, self._is_shared = process, is_shared
         self._pipes: Any = process._transport  # type: ignore[attr-defined]
         ends = [cast(asyncio.BaseTransport, self._pipes.get_pipe_transport(number)) for number in range(3)]
         # Event loops of other packages may not provide their pipes.
@@ -55,7 +56,8 @@ class Child:
             return cls(
                 await asyncio.create_subprocess_exec(
                     *command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True
-                )
+                ),
+                is_shared(command),
             )
         except OSError as error:
             raise cannot_start(command, error) from None
@@ -76,9 +78,9 @@ class Child:
             await self._process.wait()
 
     async def end(self, *, drain: bool) -> None:
-        """Waits for the end of the output, and ends a process that hangs."""
+        """Waits for the end of the output, and ends a process that hangs. A shared service may have pending answers for ever."""
         try:
-            await within(None if drain else PATIENCE, self._is_over.wait())
+            await within(None if drain and not self._is_shared else PATIENCE, self._is_over.wait())
         finally:
             if not self._is_over.is_set():
                 await self.break_off()
