@@ -187,8 +187,10 @@ package struct Client {
         return answers.compactMap { $0 }
     }
 
-    /// The error that a service without room for the connection has sent instead of an answer.
-    var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
+    /// What a service without room for the connection has sent instead of an answer.
+    var refusal: RootService.Refusal? {
+        unheard.first { $0["error"] != nil }.map { .init(message: Failure($0["error"]).message, answer: $0) }
+    }
 
     /// Stops sending, and returns when the service has closed the connection, or after the timeout or a signal.
     func close(within timeout: Duration) {

@@ -29,6 +29,10 @@ struct RelayedSession {
     /// Why the service has no room for the connection, as its own sentence.
     private(set) var refusal: String?
 
+    static func refusal(of path: String, _ reason: String) -> String {
+        "the service at \(path) has refused the connection: \(reason)"
+    }
+
     /// The client's input has ended, or cannot be read any further.
     mutating func end() { hasEnded = true }
 

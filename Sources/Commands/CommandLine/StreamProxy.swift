@@ -72,7 +72,7 @@ package enum StreamProxy {
         init(of path: String, _ session: RelayedSession) {
             let loss = session.unanswered == 0 ? "" : ", with \(session.unanswered.counted("request")) unanswered"
             message =
-                session.refusal.map { "the service at \(path) has refused the connection: \($0)" }
+                session.refusal.map { RelayedSession.refusal(of: path, $0) }
                 ?? "the service at \(path) is gone\(loss); the next session finds it or starts it again"
         }
     }
