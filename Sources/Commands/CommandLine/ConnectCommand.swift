@@ -93,9 +93,9 @@ package enum ConnectCommand {
         within limit: Duration = Client.longestConnect
     ) throws -> Relay {
         var client = found.client
+        let isFull = try isNearlyFull(found.answer, &client)
+        let second = try isFull ? nil : Client.connect(to: path, within: limit)
         if found.started == nil { try options.checkService(found.answer, of: &client, at: path) }
-        let most = found.answer["limits"]?["maxConnections"]?.number?.int64
-        let present = try client.call("service/status", [:])["connections"]?.number?.int64 ?? 0
         let isNeedless = introduction.isNeedless(after: found.answer)
         if !isNeedless {
             let answer: JSON
@@ -104,8 +104,15 @@ package enum ConnectCommand {
             }
             try introduction.complete(&client, answer, at: path)
         }
-        if let most, most - present < mostTogether { client.close(within: limit) }
-        let socket = try withExtendedLifetime(client) { try Client.connect(to: path, within: limit) }
+        if isFull { client.close(within: limit) }
+        let socket = try withExtendedLifetime(client) { try second ?? Client.connect(to: path, within: limit) }
         return Relay(path: path, socket: socket, introduction: isNeedless ? nil : introduction)
+    }
+
+    /// - Parameter answer: the answer to `initialize`.
+    private static func isNearlyFull(_ answer: JSON, _ client: inout Client) throws -> Bool {
+        guard let most = answer["limits"]?["maxConnections"]?.number?.int64 else { return false }
+        let present = try client.call("service/status", [:])["connections"]?.number?.int64 ?? 0
+        return most - present < mostTogether
     }
 }
