@@ -24,23 +24,13 @@ enum Program {
         do {
             try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
-        } catch let error as any UserFacingError where error is UsageError || error is FileAccessPolicy.InvalidDirectory
-        {
-            Console.report(error, status: Int64(ExitStatus.usage), asJSON: asJSON)
-            CurrentProcess.exit(ExitStatus.usage)
-        } catch let error as any UserFacingError
-            where (error as? StorageRoot.OpenError)?.isInUse ?? (error is Client.Unanswered || error is RootInUse)
-        {
-            Console.report(error, status: Int64(ExitStatus.rootInUse), asJSON: asJSON)
-            CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
             // The reader has closed the pipe, as `head` does. Ends as `cat` would.
             CurrentProcess.endByBrokenPipe()
         } catch {
-            Console.report(error, asJSON: asJSON)
-            CurrentProcess.exit(1)
+            CurrentProcess.exit(Console.report(error, asJSON: asJSON))
         }
     }
 
@@ -130,6 +120,9 @@ enum Program {
 
     /// Makes a backup. A signal ends the process and removes the incomplete copy.
     private static func backUp(_ root: String, to directory: String) throws {
+        if let kind = try? FileStatus(ofPath: directory).kind, kind != .directory {
+            throw UsageError(message: "\(directory) is no directory")
+        }
         let signals = CurrentProcess.blockTerminationSignals()
         let notice = WaitNotice("copies \(root)")
         defer { notice.end() }
@@ -184,7 +177,7 @@ enum Program {
                         "there is no root \(root) yet, so nothing is stored there: put and services create it")
                 }
                 do { try runPrivately(kind, options, options.service, at: path, isRootless: true, signals) } catch {
-                    if !(error is UsageError) { tell() }
+                    if !error.isUsage { tell() }
                     throw error
                 }
                 return tell()
@@ -214,7 +207,7 @@ enum Program {
         let made = [directory, root].filter { !FileSystem.exists($0) }
         var settings = options.service
         settings.mayBeginTasks = kind.beginsTasks(options)
-        do { try runPrivately(kind, options, settings, at: path, signals) } catch let error as UsageError {
+        do { try runPrivately(kind, options, settings, at: path, signals) } catch  where error.isUsage {
             if made.contains(directory), (try? OpenFile.entries(of: directory))?.map(\.name) == ["1"] {
                 StorageRoot.remove(directory + "/1")
             }
@@ -239,4 +232,9 @@ enum Program {
         defer { service.end() }
         try ClientCommandRunner.run(kind, options, isPrivate: service.isPrivate, service.client)
     }
+}
+
+extension Error {
+    /// The command line is invalid.
+    fileprivate var isUsage: Bool { (self as? any UserFacingError)?.exitStatus == ExitStatus.usage }
 }

@@ -433,6 +433,33 @@ import Testing
         #expect(await sh(line).text == nothing + nothing)
     }
 
+    /// 64 means that the words can never be meant; what is missing, here or in the storage, is status 1.
+    @Test func `Words of a wrong kind are an invalid command line, and nothing is changed`() async {
+        let line = """
+            printf x > f; mkdir -p d out/x; printf y > d/f; put gs://b/x gs://b/d/f
+            try() { $S "$@" < /dev/null > said 2>&1; local status=$?; [ $status = $WANTED ] || { echo "$@: $status"; cat said; }; }
+            WANTED=64
+            try put f gs://; try put f f a/; try put -r d d a/; try put d a; try put f/ a; try put f "$(printf x%.0s {1..1100})"
+            try sync f gs://b/e; try sync gs://b/d f; try get gs://b; try get gs://b/d/; try get gs://b/x gs://b/x d/
+            try get gs://b/x f/; try get gs://b/x f/y; try get gs://b/x out; try get -r gs://b/d f; try get gs:// --json
+            try cat gs://b; try cat gs://b/x gs://b/d/; try cat 'gs://b/d*/'; try stat gs://b; try rm gs://b/x gs://b
+            try set gs://b/d/ --content-type a/b; try url gs://b; try cp gs://b/x gs://; try cp gs://b/x gs://b/x
+            try mv gs://b/x gs://b/x gs://c/; try cp -r gs://b/d gs://b/d/e; try mv -r gs://b/d gs://b/d
+            try hash --local d; try trace d; try backup f; try get gs://b --root none; try put f f a/ --root none
+            WANTED=1
+            try put none a; try sync none gs://b/e; try get gs://b/none; try cat gs://b/d; try get 'gs://b/*' 'gs://b/x*' e/
+            try hash --local none; try trace none; try backup d; try stat gs://b/x gs://b/none
+            $S ls -r gs://b; ls -A . none a e 2> /dev/null | grep -v '^root$'
+            """
+        #expect(await sh(line).text == "d/f\nx\n.:\nd\nf\nout\nsaid\n")
+    }
+
+    @Test func `A dry run that needs a temporary directory names the variable of one that cannot be used`() async {
+        let said = await sh("mkdir d; printf x > d/f; TMPDIR=/none $S put -r d a/ --dry-run; [ -e $R ] || echo none")
+            .text
+        #expect(said.contains("/none (TMPDIR): No such file or directory.") && said.hasSuffix("none\n"), "\(said)")
+    }
+
     @Test func `A service with other directories than a client asks for is named`() async {
         let line = """
             mkdir x y; mkfifo in; $S serve --allow-read y --root $R < in > said & P=$!; exec 9> in

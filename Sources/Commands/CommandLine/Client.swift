@@ -32,6 +32,16 @@ package struct Client {
         private(set) var isAboutNothing = false
         /// The service has ended, or has closed the connection.
         private(set) var isGone = false
+        /// The words of the command cannot be meant, whatever is stored.
+        private(set) var isUsage = false
+
+        package var exitStatus: Int32 { isUsage ? ExitStatus.usage : 1 }
+        /// The failure of a command whose words cannot be meant.
+        var ofWords: Failure {
+            var failure = self
+            failure.isUsage = true
+            return failure
+        }
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
         /// The description without a full stop.
@@ -56,6 +66,7 @@ package struct Client {
     /// A service listens but does not answer, because it is stopped or blocked.
     package struct Unanswered: UserFacingError {
         package let message: String
+        package let exitStatus = ExitStatus.rootInUse
 
         init(_ path: String, _ process: Int32? = nil) {
             let remedy = process.map { ": kill -CONT \($0) continues it, if it is stopped" } ?? ""

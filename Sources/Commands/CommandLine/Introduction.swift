@@ -73,6 +73,7 @@ package struct Introduction: Sendable {
 /// client's flags.
 package struct RootInUse: UserFacingError {
     package let message: String
+    package let exitStatus = ExitStatus.rootInUse
 
     init(message: String) { self.message = message }
 
