@@ -164,7 +164,8 @@ package struct Client {
 
     /// Sends `initialize`, the first request of a client, and returns the answer. Throws `Unanswered` if none arrives.
     mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
-        let id = try say("initialize", params).number?.int64
+        // A service that has refused the connection cannot be written to, but what it has sent can still be read.
+        let id = (try? say("initialize", params))?.number?.int64
         let (began, process) = (ContinuousClock.now, socket.peerProcess)
         let message = try answer(Unanswered.name(path, process)) {
             if began.duration(to: .now) >= Self.longestSilence { throw Unanswered(path, process) }
