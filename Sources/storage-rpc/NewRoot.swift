@@ -34,8 +34,11 @@ struct NewRoot {
     ///
     /// - Parameter log: the log of the service.
     func removeAbandoned(log: String) {
-        let places = [directory + "/1", directory].filter(StorageRoot.isAbandoned)
-        guard !places.contains(where: { FileSystem.exists("\($0)/\(StorageRoot.databaseName)") }) else { return }
+        let places = [directory + "/1", directory].filter { FileSystem.exists($0 + "/lock") }
+        let isUnused = places.allSatisfy { place in
+            StorageRoot.isAbandoned(place) && !FileSystem.exists("\(place)/\(StorageRoot.databaseName)")
+        }
+        guard isUnused else { return }
         places.forEach { clear($0) }
         FileSystem.remove(log)
         removeDirectories(places.first ?? directory)

@@ -118,7 +118,8 @@ extension ServiceOptions {
     /// The absolute path of a directory that a flag names.
     package static func existing(_ directory: String, _ flag: String) throws(UsageError) -> String {
         guard LocalTree.isDirectory(directory) else {
-            throw UsageError(message: "\(flag) \(directory): there is no such directory")
+            let reason = FileSystem.exists(directory) ? "it is no directory" : "there is no such directory"
+            throw UsageError(message: "\(flag) \(directory): \(reason)")
         }
         guard directory.utf8.first != UInt8(ascii: "/"), let present = CurrentProcess.workingDirectory else {
             return directory
