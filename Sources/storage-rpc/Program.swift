@@ -24,22 +24,13 @@ enum Program {
         do {
             try run(Command(arguments()), freeDescriptors, mask)
             CurrentProcess.exit(0)
-        } catch let error as UsageError {
-            Console.report(error, status: Int64(ExitStatus.usage), asJSON: asJSON)
-            CurrentProcess.exit(ExitStatus.usage)
-        } catch let error as any UserFacingError
-            where (error as? StorageRoot.OpenError)?.isInUse ?? (error is Client.Unanswered || error is RootInUse)
-        {
-            Console.report(error, status: Int64(ExitStatus.rootInUse), asJSON: asJSON)
-            CurrentProcess.exit(ExitStatus.rootInUse)
         } catch let error as Client.Interruption {
             CurrentProcess.end(bySignal: error.signal)
         } catch let error as OutputError where error.isClosed {
             // The reader has closed the pipe, as `head` does. Ends as `cat` would.
             CurrentProcess.endByBrokenPipe()
         } catch {
-            Console.report(error, asJSON: asJSON)
-            CurrentProcess.exit(1)
+            CurrentProcess.exit(Console.report(error, asJSON: asJSON))
         }
     }
 
@@ -68,11 +59,7 @@ enum Program {
         case .connect(let options):
             // A started service inherits the umask, and a running one reads it from this process.
             CurrentProcess.setNewFilesMask(mask)
-            let directory = try options.directory()
-            try ConnectCommand.run(socket: options.rootSocket(), root: directory, options) {
-                try StorageRoot.makeDirectory(directory)
-                return directory + "/service.log"
-            }
+            try ConnectCommand.run(socket: options.rootSocket()) { try find(options, isQuiet: $0) }
         case .modelContext(let options, let models):
             CurrentProcess.setNewFilesMask(mask)
             try serveModels(options, models)
@@ -82,16 +69,36 @@ enum Program {
             try backUp(root, to: directory)
         case .client(let kind, var options):
             options.newFilesMask = mask
+            options.service.signals = CurrentProcess.blockTerminationSignals()
             options.service.keepsTasks = kind.keepsTasks
             if !options.isQuiet { options.service.credentials.waits = { Console.printError($0) } }
             try run(kind, options)
         }
     }
 
+    /// Connects to the service of the root, and starts one if none runs. If none can be started, no new root is left,
+    /// except for a log that the error names.
+    private static func find(_ options: ServiceOptions, isQuiet: Bool) throws -> ConnectCommand.Relay {
+        let (root, newRoot) = (try options.directory(), NewRoot(options))
+        let log = root + "/service.log"
+        do {
+            return try ConnectCommand.find(socket: options.rootSocket(), root: root, options, isQuiet: isQuiet) {
+                try StorageRoot.makeDirectory(root)
+                return log
+            }
+        } catch {
+            let isNamed = (error as? any UserFacingError)?.message.hasSuffix("\(log) may say why") == true
+            if !isNamed, !(error is RootService.Refusal) { newRoot?.removeAbandoned(log: log) }
+            throw error
+        }
+    }
+
     /// Serves a client of the Model Context Protocol. The service is found, or started, at the first call that needs it.
     private static func serveModels(_ options: ServiceOptions, _ models: ModelContextOptions) throws {
-        let (root, path) = (try options.directory(), try options.rootSocket())
-        var permissions = Permissions(root: root, engine: options.engine.rawValue, version: ServiceContext.version)
+        // Fails now for an endpoint that no call could use.
+        _ = try options.rootSocket()
+        var permissions = Permissions(
+            root: try options.directory(), engine: options.engine.rawValue, version: ServiceContext.version)
         (permissions.allowsChanges, permissions.within) = (models.allowsChanges, models.within)
         permissions.readable = try models.readable.map { try ServiceOptions.existing($0, "--allow-read") }
         permissions.writable = try models.writable.map { try ServiceOptions.existing($0, "--allow-write") }
@@ -102,12 +109,7 @@ enum Program {
         guard let streams = StandardStreams() else { throw MissingStandardStreams() }
         if isTyped { _ = WaitNotice("waits for messages of the Model Context Protocol; Ctrl-D ends it; try --help") }
         try ModelContextServer.run(streams, permissions, signals: signals) { () throws(Unreachable) in
-            do {
-                return try ConnectCommand.find(socket: path, root: root, options, isQuiet: true) {
-                    try StorageRoot.makeDirectory(root)
-                    return root + "/service.log"
-                }.socket
-            } catch {
+            do { return try find(options, isQuiet: true).socket } catch {
                 throw Unreachable((error as? any UserFacingError)?.message ?? "\(error)")
             }
         }
@@ -118,6 +120,9 @@ enum Program {
 
     /// Makes a backup. A signal ends the process and removes the incomplete copy.
     private static func backUp(_ root: String, to directory: String) throws {
+        if let kind = try? FileStatus(ofPath: directory).kind, kind != .directory {
+            throw UsageError(message: "\(directory) is no directory")
+        }
         let signals = CurrentProcess.blockTerminationSignals()
         let notice = WaitNotice("copies \(root)")
         defer { notice.end() }
@@ -142,7 +147,7 @@ enum Program {
     /// Uses the service that `--socket` names, or the service of the root. For a remote engine without a running
     /// service, the service runs in this process.
     private static func run(_ kind: ClientCommand, _ options: CommandOptions) throws {
-        let signals = CurrentProcess.blockTerminationSignals()
+        let signals = options.service.signals
         // A service reads the umask from the connecting process.
         CurrentProcess.setNewFilesMask(options.newFilesMask)
         if let path = options.service.socket {
@@ -172,7 +177,7 @@ enum Program {
                         "there is no root \(root) yet, so nothing is stored there: put and services create it")
                 }
                 do { try runPrivately(kind, options, options.service, at: path, isRootless: true, signals) } catch {
-                    if !(error is UsageError) { tell() }
+                    if !error.isUsage { tell() }
                     throw error
                 }
                 return tell()
@@ -202,7 +207,7 @@ enum Program {
         let made = [directory, root].filter { !FileSystem.exists($0) }
         var settings = options.service
         settings.mayBeginTasks = kind.beginsTasks(options)
-        do { try runPrivately(kind, options, settings, at: path, signals) } catch let error as UsageError {
+        do { try runPrivately(kind, options, settings, at: path, signals) } catch  where error.isUsage {
             if made.contains(directory), (try? OpenFile.entries(of: directory))?.map(\.name) == ["1"] {
                 StorageRoot.remove(directory + "/1")
             }
@@ -227,4 +232,9 @@ enum Program {
         defer { service.end() }
         try ClientCommandRunner.run(kind, options, isPrivate: service.isPrivate, service.client)
     }
+}
+
+extension Error {
+    /// The command line is invalid.
+    fileprivate var isUsage: Bool { (self as? any UserFacingError)?.exitStatus == ExitStatus.usage }
 }

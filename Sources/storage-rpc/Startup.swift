@@ -20,15 +20,18 @@ extension Server {
         ThreadShortage.report = { log.write(.warning, $0) }
         DescriptorLimit.keepSpare()
         var options = try wanted.within(freeDescriptors).withItsRoot(log)
+        options.signals = signals
         options.credentials.waits = { log.write(.info, $0) }
         if case let most = options.limits.connections, most < wanted.limits.connections {
             log.write(.warning, "the limit of open files (ulimit -n) leaves room for no more than \(most) connections")
         }
-        do {
-            try run(options, log, signals)
-        } catch {
+        do { try run(options, log, signals) } catch {
             options.removeTemporaryRoot()
-            throw error
+            if error is Client.Interruption { CurrentProcess.exit(0) }
+            guard var inUse = error as? StorageRoot.OpenError, inUse.isInUse, let word = options.wordForNewService
+            else { throw error }
+            inUse.message += " \(word) is for a new service."
+            throw inUse
         }
     }
 
@@ -38,27 +41,34 @@ extension Server {
         let isTyped = Descriptor.standardInput.isTerminal
         var stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
-        let engine: any Engine
+        let (engine, newRoot): (any Engine, NewRoot?)
+        newRoot = options.temporaryRoot == nil ? NewRoot(options) : nil
         if options.harness {
             engine = try HarnessEngine(options, SpaceOptions(), log)
         } else if options.mayBeAnother || options.rootTimeout == nil {
-            engine = try findEngine(options, log, signals, orServe: options.mayBeAnother ? stdio : nil)
+            engine = try findEngine(options, log, orServe: options.mayBeAnother ? stdio : nil)
         } else {
             engine = try makeEngine(options, log, keepsTasks: true)
         }
-        // After the root is open, since the file may be in a new one.
-        let recorder = try options.trace.map { path in
-            try TraceRecorder(
-                path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
-                time: .system
-            ) { log.write(.error, $0) }
+        let (recorder, listeners): (TraceRecorder?, [ServiceSocket])
+        do {
+            // After the root is open, since the file may be in a new one.
+            recorder = try options.trace.map { path in
+                try TraceRecorder(
+                    path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
+                    time: .system
+                ) { log.write(.error, $0) }
+            }
+            if options.harness, let root = options.root { Spaces.clean(root) }
+            listeners = try listen(options, log)
+        } catch {
+            if let root = engine.root { newRoot?.remove(root) }
+            throw error
         }
-        if options.harness, let root = options.root { Spaces.clean(root) }
-        let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
         let notice = Self.notice(options, isTyped: isTyped)
         Task { @Loop [engine, stdio] in
-            Server(options, engine, log, recorder, listeners, deadline).start(stdio, signals: signals)
+            Server(options, engine, log, recorder, listeners, deadline, newRoot).start(stdio, signals: signals)
         }
         // The descriptors are closed with their connection, which other connections may outlive.
         stdio = nil
@@ -71,30 +81,30 @@ extension Server {
     /// In milliseconds: how long a service waits for another one that holds its root, and may be starting or ending.
     private static nonisolated let timeToFind: UInt32 = 5000
     /// In milliseconds: the time that a service with `--idle-timeout 0` may take to end after its last client has left.
-    private static nonisolated let timeToLeave: UInt32 = 250
+    private static nonisolated let timeToLeave = 250
 
     /// If another service listens at the root, serves `stdio` through it, or throws that the root is in use.
     private nonisolated static func findEngine(
-        _ options: ServiceOptions, _ log: Log, _ signals: Descriptor?, orServe stdio: StandardStreams?
+        _ options: ServiceOptions, _ log: Log, orServe stdio: StandardStreams?
     ) throws -> any Engine {
         var once = options
         once.rootTimeout = 0
-        var mayLeave = true
+        var (mayLeave, refusal) = (true, RootService.Refusal?.none)
+        let path = try options.rootSocket()
         for _ in 0..<(timeToFind / 10) {
             do { return try makeEngine(once, log, keepsTasks: true) } catch var error
                 as StorageRoot.OpenError where error.isInUse
             {
-                let path = try options.rootSocket()
                 if let stdio {
                     do {
                         if let service = try ConnectCommand.connect(toRunning: path, options) {
                             log.write(.info, "serves through the service at \(path)")
-                            try startThread("signals") {
-                                if Client.interruption(signals) != nil { CurrentProcess.exit(0) }
-                            }
+                            try ConnectCommand.endAtSignals(options.signals)
                             _ = notice(options, isTyped: Descriptor.standardInput.isTerminal)
                             try StreamProxy.run(through: service, stdio)
                         }
+                    } catch let other as RootService.Refusal {
+                        refusal = other
                     } catch let reason as any UserFacingError
                         where reason is RootInUse || reason is Client.Unanswered
                     {
@@ -104,16 +114,21 @@ extension Server {
                         }
                         error.message += sentence
                         guard reason is RootInUse, exchange(&mayLeave, with: false) else { throw error }
-                        blockThread(milliseconds: timeToLeave)
+                        try Client.pause(.milliseconds(timeToLeave), options.signals)
                     }
                 } else if listens(path) {
                     guard exchange(&mayLeave, with: false) else { throw error }
-                    blockThread(milliseconds: timeToLeave)
+                    try Client.pause(.milliseconds(timeToLeave), options.signals)
                 }
-                blockThread(milliseconds: 10)
+                try Client.pause(.milliseconds(10), options.signals)
             }
         }
-        return try makeEngine(options, log, keepsTasks: true)
+        do { return try makeEngine(options, log, keepsTasks: true) } catch let error as StorageRoot.OpenError
+            where error.isInUse
+        {
+            guard let refusal, let stdio else { throw error }
+            try ConnectCommand.pass(refusal, of: path, to: stdio.output)
+        }
     }
 
     /// Waits for the root as long as `--wait-for-root` says. `reason` follows the error.
@@ -203,6 +218,14 @@ extension ServiceOptions {
         guard let temporaryRoot else { return }
         var attempts = 1000
         while !StorageRoot.remove(temporaryRoot), attempts > 0 { attempts -= 1 }
+    }
+}
+
+extension ServiceOptions {
+    /// What asks for a service of its own where another process has the root. Nil if only the root does.
+    fileprivate var wordForNewService: String? {
+        if announcement != nil { return "gateway" }
+        return harness ? "--harness" : socket.map { "--socket \($0)" }
     }
 }
 

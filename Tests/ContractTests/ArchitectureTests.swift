@@ -77,6 +77,7 @@ import Testing
         "Commands/CommandLine/TreeItems.swift": "a person reads it",
         "Commands/CommandLine/WaitNotice.swift": "a person waits",
         "Commands/CommandLine/RootService.swift": "the service is another process",
+        "storage-rpc/Engines/LocalEngine.swift": "another process holds the root",
         "storage-rpc/Log.swift": "a line of the log has the time, whatever a harness does to the clock",
         "Wire/HTTPClient/Transfer.swift": "libcurl measures real time",
         "Wire/HTTPClient/TransferLoop.swift": "libcurl measures real time",

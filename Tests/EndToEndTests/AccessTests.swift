@@ -71,8 +71,8 @@ import Testing
     @Test func `The program does not start with an allowed directory that does not exist`() async throws {
         defer { cleanUp() }
         let none = await run("put", "in/file", "a", "--allow-read", "none")
-        #expect(none == (1, "storage-rpc: --allow-read none cannot be used: No such file or directory\n"))
-        #expect(await run("serve", "--allow-write", "in/file").status == 1)
+        #expect(none == (64, "storage-rpc: --allow-read none cannot be used: No such file or directory\n"))
+        #expect(await run("serve", "--allow-write", "in/file").status == 64)
         #expect(await run("serve", "--allow-write").status == 64)
         let elsewhere = await run("ls", "--socket", "none", "--allow-read", "in")
         #expect(elsewhere.status == 64 && elsewhere.text.contains("--allow-read is for the service that listens"))

@@ -60,7 +60,7 @@ import Testing
         #expect(try await run("ls", "--exact") == (0, "a/\n"))
         #expect(try await run("ls", "a", "--exact") == (0, "a/\na//\n"))
         #expect(try await run("ls", "a//", "--exact") == (0, "a//b\n"))
-        #expect(try await run("rm", "gs://default-bucket/a/") == (1, ""))
+        #expect(try await run("rm", "gs://default-bucket/a/") == (64, ""))
         #expect(try await run("rm", "gs://default-bucket/a/", "a//b", "--exact").status == 0)
         #expect(try await run("ls", "gs://default-bucket", "--exact") == (0, ""))
     }

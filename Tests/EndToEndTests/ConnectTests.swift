@@ -110,7 +110,7 @@ import Testing
     @Test(arguments: ["connect", "serve"])
     func `A relay whose service has no room says so to its client and its user`(command: String) async throws {
         try await onThread {
-            let holder = try place.listeningService(["--max-connections", "2"])
+            let holder = try place.listeningService(["--max-connections", "1"])
             let other = try place.connect()
             try other.call("service/ping")
             let relay = try ServiceProcess([command, "--root", place.root])
@@ -124,6 +124,19 @@ import Testing
             let path = place.root + "/socket"
             try #require(
                 relay.logged == "storage-rpc: the service at \(path) has refused the connection: \(sentence)\n")
+            holder.signal(SIGTERM)
+        }
+    }
+
+    @Test func `A service has room for as many relays as for other connections`() async throws {
+        try await onThread {
+            let holder = try place.listeningService(["--max-connections", "3"])
+            let relays = try (0..<3).map { _ in try connect() }
+            for relay in relays { try #require(try relay.client.call("service/ping") == "pong") }
+            for relay in relays {
+                relay.client.wire.endInput()
+                try #require(try relay.relay.waitForExit() == 0)
+            }
             holder.signal(SIGTERM)
         }
     }

@@ -102,7 +102,7 @@ import Testing
         let expected =
             "storage-rpc: The root \(root) is in use by process N (storage-rpc connect); one process may have it at a "
             + "time. `storage-rpc call service/stop --root '\(root)'` ends it. To share it, use `storage-rpc connect` for "
-            + "all.\n75\n"
+            + "all. --socket other is for a new service.\n75\n"
         #expect(said == expected)
     }
 
@@ -165,13 +165,14 @@ import Testing
             done; release
             """
         let path = place.root + "/storage-rpc/socket"
+        let stop = "storage-rpc call service/stop --socket \(path) ends that one"
         #expect(
             await sh(line).text == """
                 "maxUploadRetryTime":7
                 "code":-13021
                 storage-rpc: --allow-read none: there is no such directory
                 64
-                storage-rpc: the service at \(path) has --max-tasks 10000, not 3
+                storage-rpc: the service at \(path) has --max-tasks 10000, not 3; \(stop)
                 75
                 {"jsonrpc":"2.0","id":1,"result":"pong"}
                 0
@@ -315,16 +316,21 @@ import Testing
         let said = await sh(line).text
         let rest = said.split(separator: pong, omittingEmptySubsequences: false)
         try #require(rest.count == 7 && rest[..<5].allSatisfy(\.isEmpty), "\(said)")
-        let durability = "the service at \(place.root)/storage-rpc/socket has --durability none, not full"
+        let path = "\(place.root)/storage-rpc/socket"
+        let durability =
+            "the service at \(path) has --durability none, not full; storage-rpc call service/stop --socket \(path) "
+            + "ends that one"
         #expect(rest[5].contains("is in use by process") && rest[5].hasSuffix("\(durability).\n75\n"), "\(said)")
         let last = rest[6].split(separator: "\n")
         #expect(last.prefix(2) == ["storage-rpc: \(durability)", "75"], "\(said)")
-        let flags = ["--http", "--trace", "--gateway", "--buckets", "--tasks"].map { "\($0) is for a new service" }
-        let reasons = flags + ["--max-tasks 10000, not 3", "--uploads-at-once is for a new service"]
+        let flags = ["--harness", "--http", "--trace", "--gateway", "--buckets", "--tasks"]
+        let reasons =
+            flags.map { "\($0) is for a new service" } + [
+                "--max-tasks 10000, not 3", "--uploads-at-once is for a new service",
+            ]
         #expect(
             last.dropFirst(2).joined(separator: "\n")
-                == (["is in use by process N\n75"] + reasons.map { "is in use by process N\n\($0)\n75" })
-                .joined(separator: "\n"), "\(said)")
+                == reasons.map { "is in use by process N\n\($0)\n75" }.joined(separator: "\n"), "\(said)")
     }
 
     @Test(arguments: ["connect", "serve", "ls", "mcp"])
@@ -349,13 +355,15 @@ import Testing
                 echo ${PIPESTATUS[0]}
             }
             try $F $T; try --uploads-at-once=3; try $F --downloads-at-once 3; try --http 127.0.0.1:1
-            [ -z "$T" ] || (cd other; try $T); [ \(command) != connect ] || { try --idle-timeout 9; try --idle-timeout 10; }
+            ln -s t link
+            [ -z "$T" ] || { try $F --trace ../${PWD##*/}/./t; try $F --trace link; (cd other; try $T); }
+            [ \(command) != connect ] || { try --idle-timeout 9; try --idle-timeout 10; }
             kill $P; wait $P
             """
         let fine = ["ls": "0\n", "mcp": "\"isError\":false\n0\n"][command] ?? "pong\n0\n"
         let status = command == "mcp" ? 0 : 75
         func refusal(_ flag: String) -> String { "\(flag) is for a new service\n\(status)\n" }
-        let traced = ["connect", "serve"].contains(command) ? refusal("--trace") : ""
+        let traced = ["connect", "serve"].contains(command) ? fine + fine + refusal("--trace") : ""
         let idle = command == "connect" ? fine + refusal("--idle-timeout") : ""
         #expect(
             await sh(line).text == fine + fine + refusal("--downloads-at-once") + refusal("--http") + traced + idle)
@@ -381,17 +389,88 @@ import Testing
                 + unconfined + "null\nstorage-rpc: --allow-read none: there is no such directory\n64\nnone\n")
     }
 
-    @Test func `A service that serves through another one ends at a signal, and the other one continues`() async {
+    @Test(arguments: ["connect", "serve", "mcp"])
+    func `A client's process ends with 0 at a signal, and the service continues`(command: String) async {
         let line = """
             $S gateway 127.0.0.1:0 --root $R > said 2> log & P=$!; await '[ -s said ]'; mkfifo in
             for SIG in TERM HUP; do
-                $S serve --root $R < in > out & Q=$!; exec 9> in
-                echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s out ]'
+                $S \(command) --root $R < in > out & Q=$!; exec 9> in
+                echo '{"jsonrpc":"2.0","id":1,"method":"ping"}' >&9; await '[ -s out ]'
                 kill -$SIG $Q; wait $Q; echo $?; exec 9>&-; rm out
             done
             kill $P; wait $P; echo $?
             """
         #expect(await sh(line).text == "0\n0\n0\n")
+    }
+
+    /// Commands end by the signal, as the shell expects it; what serves a client ends with 0.
+    @Test(arguments: [("connect", 0), ("serve", 0), ("ls", 143), ("ls --max-tasks 5", 143)])
+    func `A signal ends the wait for a root`(command: String, status: Int) async {
+        let line = """
+            mkfifo holding in; $S serve --harness --root $R < holding > said 2> log & P=$!; exec 9> holding
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+            $S \(command) --root $R --wait-for-root 600 < in > out 2> waits & Q=$!; exec 8> in
+            await 'grep -qE "SigBlk:.*[4-7c-f]...$" /proc/$Q/status'
+            kill -TERM $Q; wait $Q; echo $?; exec 8>&- 9>&-; wait $P
+            """
+        #expect(await sh(line).text == "\(status)\n")
+    }
+
+    @Test(arguments: [
+        "serve --socket no/s", "serve --socket $PWD/long$(printf x%.0s {1..120})", "serve --trace no/t",
+        "serve --http 192.0.2.1:9", "serve --harness --http 192.0.2.1:9", "serve --harness --socket no/s",
+        "serve --allow-read no", "connect --trace no/t", "connect --http 192.0.2.1:9", "put f a --http 192.0.2.1:9",
+        "serve --engine s3 --trace no/t", "connect --engine s3 --trace no/t", "serve --engine gcs --socket no/s",
+    ])
+    func `A start that is refused leaves no new root`(command: String) async {
+        let line = """
+            printf x > f; mkdir empty
+            for ROOT in new/root empty; do
+                $S \(command) --root $ROOT < /dev/null > said 2>&1 && echo served; ls -A new empty
+            done
+            """
+        let nothing = "ls: cannot access 'new': No such file or directory\nempty:\n"
+        #expect(await sh(line).text == nothing + nothing)
+    }
+
+    /// 64 means that the words can never be meant; what is missing, here or in the storage, is status 1.
+    @Test func `Words of a wrong kind are an invalid command line, and nothing is changed`() async {
+        let line = """
+            printf x > f; mkdir -p d out/x; printf y > d/f; put gs://b/x gs://b/d/f
+            try() { $S "$@" < /dev/null > said 2>&1; local status=$?; [ $status = $WANTED ] || { echo "$@: $status"; cat said; }; }
+            WANTED=64
+            try put f gs://; try put f f a/; try put -r d d a/; try put d a; try put f/ a; try put f "$(printf x%.0s {1..1100})"
+            try sync f gs://b/e; try sync gs://b/d f; try get gs://b; try get gs://b/d/; try get gs://b/x gs://b/x d/
+            try get gs://b/x f/; try get gs://b/x f/y; try get gs://b/x out; try get -r gs://b/d f; try get gs:// --json
+            try cat gs://b; try cat gs://b/x gs://b/d/; try cat 'gs://b/d*/'; try stat gs://b; try rm gs://b/x gs://b
+            try set gs://b/d/ --content-type a/b; try url gs://b; try cp gs://b/x gs://; try cp gs://b/x gs://b/x
+            try mv gs://b/x gs://b/x gs://c/; try cp -r gs://b/d gs://b/d/e; try mv -r gs://b/d gs://b/d
+            try hash --local d; try trace d; try backup f; try get gs://b --root none; try put f f a/ --root none
+            WANTED=1
+            try put none a; try sync none gs://b/e; try get gs://b/none; try cat gs://b/d; try get 'gs://b/*' 'gs://b/x*' e/
+            try hash --local none; try trace none; try backup d; try stat gs://b/x gs://b/none
+            $S ls -r gs://b; ls -A . none a e 2> /dev/null | grep -v '^root$'
+            """
+        #expect(await sh(line).text == "d/f\nx\n.:\nd\nf\nout\nsaid\n")
+    }
+
+    @Test func `A dry run that needs a temporary directory names the variable of one that cannot be used`() async {
+        let said = await sh("mkdir d; printf x > d/f; TMPDIR=/none $S put -r d a/ --dry-run; [ -e $R ] || echo none")
+            .text
+        #expect(said.contains("/none (TMPDIR): No such file or directory.") && said.hasSuffix("none\n"), "\(said)")
+    }
+
+    @Test func `A service with other directories than a client asks for is named`() async {
+        let line = """
+            mkdir x y; mkfifo in; $S serve --allow-read y --root $R < in > said & P=$!; exec 9> in
+            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' >&9; await '[ -s said ]'
+            for C in connect serve ls; do
+                $S $C --allow-read x --root $R 2>&1 < /dev/null | grep -o "the service at $R.* with other directories"
+                echo ${PIPESTATUS[0]}
+            done; exec 9>&-; wait $P
+            """
+        let sentence = "the service at \(place.root)/storage-rpc/socket was started with other directories\n75\n"
+        #expect(await sh(line).text == sentence + sentence + sentence)
     }
 
     @Test func `A command whose transfer another client pauses says so, and when it continues`() async throws {

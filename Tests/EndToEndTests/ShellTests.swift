@@ -108,10 +108,11 @@ import Testing
         #expect(await sh("$S get -q 'tree/*.*' into/ && ls into").text == "a.txt\nb.jpg\n")
         #expect(await sh("cd out && $S get -q gs://other/x/a.txt new.txt && cat new.txt").text == "a")
         #expect(await sh("$S cat 'tree/?.*' -q").text == "abb")
-        #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 1)
+        #expect(await sh("$S mv -q tree/a.txt tree/a.txt").status == 64)
         for line in ["get -q tree", "cp -q tree/ t2", "rm tree"] {
             let folder = await sh("$S \(line)")
-            #expect(folder.status == 1 && folder.text.contains("is a folder: -r takes all"), "\(folder.text)")
+            let isFolder = folder.text.contains("is a folder: -r takes all")
+            #expect(folder.status == (line.contains("tree/") ? 64 : 1) && isFolder, "\(folder.text)")
         }
         #expect(await sh("$S stat tree").text == "storage-rpc: tree is a folder: 'tree/*' is what is in it\n")
         #expect(
@@ -144,7 +145,7 @@ import Testing
         #expect(await sh("find in -type f").text == "in/deep/t/good\n")
         for name in ["a/x", "b/x"] { #expect(await sh("$S put -q tree/a.txt \(name)").status == 0) }
         let two = await sh("$S get a/x b/x in/")
-        #expect(two.status == 1 && two.text.contains("would both become in/x; nothing was downloaded"))
+        #expect(two.status == 64 && two.text.contains("would both become in/x; nothing was downloaded"))
     }
 
     @Test func `put, cat and get transfer pipes unchanged`() async throws {

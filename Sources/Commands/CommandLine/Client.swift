@@ -32,6 +32,16 @@ package struct Client {
         private(set) var isAboutNothing = false
         /// The service has ended, or has closed the connection.
         private(set) var isGone = false
+        /// The words of the command cannot be meant, whatever is stored.
+        private(set) var isUsage = false
+
+        package var exitStatus: Int32 { isUsage ? ExitStatus.usage : 1 }
+        /// The failure of a command whose words cannot be meant.
+        var ofWords: Failure {
+            var failure = self
+            failure.isUsage = true
+            return failure
+        }
 
         package var message: String { sentence + (name.map { " (\($0))" } ?? "") }
         /// The description without a full stop.
@@ -56,6 +66,7 @@ package struct Client {
     /// A service listens but does not answer, because it is stopped or blocked.
     package struct Unanswered: UserFacingError {
         package let message: String
+        package let exitStatus = ExitStatus.rootInUse
 
         init(_ path: String, _ process: Int32? = nil) {
             let remedy = process.map { ": kill -CONT \($0) continues it, if it is stopped" } ?? ""
@@ -153,7 +164,8 @@ package struct Client {
 
     /// Sends `initialize`, the first request of a client, and returns the answer. Throws `Unanswered` if none arrives.
     mutating func initialize(_ params: JSON, at path: String) throws -> JSON {
-        let id = try say("initialize", params).number?.int64
+        // A service that has refused the connection cannot be written to, but what it has sent can still be read.
+        let id = (try? say("initialize", params))?.number?.int64
         let (began, process) = (ContinuousClock.now, socket.peerProcess)
         let message = try answer(Unanswered.name(path, process)) {
             if began.duration(to: .now) >= Self.longestSilence { throw Unanswered(path, process) }
@@ -187,8 +199,10 @@ package struct Client {
         return answers.compactMap { $0 }
     }
 
-    /// The error that a service without room for the connection has sent instead of an answer.
-    var complaint: Failure? { unheard.first { $0["error"] != nil }.map { Failure($0["error"]) } }
+    /// What a service without room for the connection has sent instead of an answer.
+    var refusal: RootService.Refusal? {
+        unheard.first { $0["error"] != nil }.map { .init(message: Failure($0["error"]).message, answer: $0) }
+    }
 
     /// Stops sending, and returns when the service has closed the connection, or after the timeout or a signal.
     func close(within timeout: Duration) {

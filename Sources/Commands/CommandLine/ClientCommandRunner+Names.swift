@@ -39,7 +39,11 @@ extension ClientCommandRunner {
     }
 
     private func reference(_ params: JSON) throws -> Reference {
-        try Reference(client.call("storage/reference", params))
+        do { return try Reference(client.call("storage/reference", params)) } catch let failure as Client.Failure
+            where failure.isAnswer
+        {
+            throw failure.ofWords
+        }
     }
 
     static func isURL(_ text: String) -> Bool {
@@ -80,8 +84,8 @@ extension ClientCommandRunner {
     func object(_ text: String) throws -> Reference { try checkedAsObject(reference(text), text) }
 
     private func checkedAsObject(_ object: Reference, _ text: String) throws -> Reference {
-        if object.isRoot { throw Client.Failure("\(text) is a bucket: \(contentsHint(text))") }
-        if namesFolder(text) { throw folderFailure(text) }
+        if object.isRoot { throw Client.Failure("\(text) is a bucket: \(contentsHint(text))").ofWords }
+        if namesFolder(text) { throw folderFailure(text).ofWords }
         return object
     }
 
@@ -164,7 +168,7 @@ extension ClientCommandRunner {
     }
 
     private func matches(_ pattern: NamePattern, _ text: String, walks: Bool) throws -> [CopySource<Reference>] {
-        if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text) }
+        if pattern.isOfFolders, !options.isRecursive { throw folderFailure(text).ofWords }
         guard !text.hasEmptyEnd else {
             throw UsageError(message: "\"\(text)\" is no pattern: it ends with an empty name")
         }

@@ -56,6 +56,7 @@ extension ClientCommandRunner {
     }
 
     private func hashFiles(_ paths: [String]) throws {
+        if paths.count == 1, LocalTree.isDirectory(paths[0]) { throw unreadable(paths[0], "it is a directory").ofWords }
         for path in paths {
             try attempt(orFail: paths.count == 1) { try self.show(self.hashes(ofFile: path), of: path) }
         }
@@ -225,11 +226,11 @@ extension ClientCommandRunner {
     }
 
     func url(_ text: String) throws {
+        var params: [JSON.Member] = [.init(key: "reference", value: try object(text).json)]
         guard !isPrivate || options.serves || options.service.engine != .embedded else {
             throw Client.Failure(
                 message: "needs a running service: storage-rpc serve --socket PATH; or url --serve serves until Ctrl-C")
         }
-        var params: [JSON.Member] = [.init(key: "reference", value: try object(text).json)]
         if let seconds = options.expiresIn { params.append(.init(key: "expiresIn", value: JSON(Int64(seconds)))) }
         let answer = try client.call("reference/downloadURL", .object(params))
         if options.json { try Console.print(answer) } else { try Console.print(answer["url"]?.string ?? "") }

@@ -104,7 +104,7 @@ extension ClientCommandRunner {
         let kind = LocalTree.destinationKind(target)
         if let targets = CopyTargets(of: origin, at: kind) { return targets }
         guard origin == .several else {
-            throw Client.Failure("\(target) is no directory, and a folder cannot replace it")
+            throw UsageError(message: "\(target) is no directory, and a folder cannot replace it")
         }
         throw UsageError(message: "several objects need a directory: end \(target) with / to create it")
     }
@@ -114,7 +114,7 @@ extension ClientCommandRunner {
         _ sources: [CopySource<Item>], _ targets: CopyTargets, _ purpose: String,
         target: (Item, _ place: String?) throws -> Target
     ) throws -> CopyPlan<Item, Target> {
-        var plan = CopyPlan<Item, Target>(purpose: purpose)
+        var plan = CopyPlan<Item, Target>(purpose: purpose, isOfWords: !sources.contains { $0.isMatch })
         for source in sources {
             if let tree = source.tree, sources.count > 1, source.name.isEmpty, !source.isMatch {
                 throw UsageError(message: "\(tree.title) has no name of its own: give it as the only source")

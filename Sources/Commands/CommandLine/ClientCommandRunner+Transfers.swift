@@ -20,6 +20,10 @@ extension ClientCommandRunner {
         for tree in trees where tree.isDirectory && !options.isRecursive {
             throw UsageError(message: "\(tree.path) is a directory; -r uploads all that is in it")
         }
+        for tree in trees where tree.status == nil && tree.path.hasSuffix("/") {
+            guard FileSystem.exists(LocalTree.directory(tree.path)) else { continue }
+            throw UsageError(message: "\(tree.path) is no directory")
+        }
         for tree in trees where tree.status?.kind == .pipe {
             throw UsageError(
                 message: "\(tree.path) is a pipe: COMMAND | storage-rpc put - \(target.quotedForShell) uploads from one"
@@ -281,7 +285,8 @@ extension ClientCommandRunner {
         transfers.areMany = origin == .several || options.isRecursive
         let destination = try destination(target, of: origin)
         if found.contains(where: { $0.tree != nil }) {
-            try copyTrees(copies(of: found, to: destination), command, moves: moves)
+            let isOfWords = !found.contains { $0.isMatch }
+            try copyTrees(copies(of: found, to: destination), command, moves: moves, isOfWords: isOfWords)
             try endTransfers()
             return tellTotal()
         }

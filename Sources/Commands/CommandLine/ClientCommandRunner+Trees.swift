@@ -18,6 +18,8 @@ struct TreeTransfer {
     var key: String?
     /// The task that has the key copies or removes what has come to its sources, too.
     var refreshes = false
+    /// The words of the command copy a folder to itself, or into itself.
+    var isIntoItself = false
 
     var isUpload: Bool { method == "reference/putDirectory" }
     var isCopy: Bool { method == "reference/copyAll" }
@@ -83,8 +85,14 @@ extension ClientCommandRunner {
         let folder = try syncFolder(text)
         if isUpload {
             try checkNoPattern(text)
-            guard LocalTree.isDirectory(directory) else { throw Client.Failure("\(directory) is no directory") }
+            guard let kind = LocalTree(directory).status?.kind else {
+                throw Client.Failure("there is no directory \(directory)")
+            }
+            guard kind == .directory else { throw UsageError(message: "\(directory) is no directory") }
         } else {
+            if options.service.writable.isEmpty, let kind = LocalTree(directory).status?.kind, kind != .directory {
+                throw UsageError(message: "\(directory) is no directory")
+            }
             try options.checkNoMetadata("sync downloads to \(directory)")
             let hasObjects = try isFolder(folder, needsBucket: true)
             if options.deletes, folder.isRoot, !hasObjects {
@@ -168,9 +176,12 @@ extension ClientCommandRunner {
 
     /// Copies or moves folders, and the objects that are named with them, as one task.
     ///
-    /// - Parameter earlier: the task of an earlier command, which takes the copies, too.
+    /// - Parameters:
+    ///   - isOfWords: the words of the command name the sources, without a pattern.
+    ///   - earlier: the task of an earlier command, which takes the copies, too.
     func copyTrees(
-        _ copies: [FolderCopy], _ command: String, moves: Bool, after earlier: ListedTask? = nil
+        _ copies: [FolderCopy], _ command: String, moves: Bool, isOfWords: Bool = false,
+        after earlier: ListedTask? = nil
     ) throws {
         var copies = copies
         if let first = try earlier?.copy { copies = [first] + copies.filter { $0 != first } }
@@ -185,6 +196,11 @@ extension ClientCommandRunner {
             + flags.filter(\.1).map { .init(key: $0.0, value: true) } + limitParams + writeParams
         var tree = TreeTransfer(
             method: "reference/copyAll", members: members, folder: folder.source, keepsItems: true)
+        tree.isIntoItself =
+            isOfWords
+            && ([folder] + copies).contains {
+                !$0.isObject && $0.target.folderURL.utf8.starts(with: $0.source.folderURL.utf8)
+            }
         if options.isDryRun { return try tellPlan(of: tree) }
         (tree.key, tree.refreshes) = (earlier?.key ?? taskKey(command, of: tree), earlier != nil)
         try transfer(tree, isRest: false)
@@ -288,7 +304,8 @@ extension ClientCommandRunner {
             return
         }
         _ = try client.call("folderTask/forget", ["task": snapshot["task"] ?? .null])
-        throw Client.Failure(message: error.clause)
+        let failure = Client.Failure(message: error.clause)
+        throw tree.isIntoItself ? failure.ofWords : failure
     }
 
     /// Prints what the task of an earlier command has moved.

@@ -102,9 +102,12 @@ package final class ClientCommandRunner {
     /// together.
     var atOnce: Int { options.atOnce ?? (isEmbedded ? 256 : 32) }
 
-    /// Runs a step of several. Continues after an error of the service, unless it is the last step.
+    /// Runs a step of several. Continues after an error of the service, unless it is the last step, or the words of the
+    /// command are wrong.
     func attempt(orFail isLast: Bool, _ body: () throws -> Void) throws {
-        do { try body() } catch let failure as Client.Failure where failure.isAnswer && !isLast { fail(failure) }
+        do { try body() } catch let failure as Client.Failure where failure.isAnswer && !failure.isUsage && !isLast {
+            fail(failure)
+        }
     }
 
     func fail(_ message: String, counts: Bool = true) { fail(Client.Failure(message), counts: counts) }

@@ -31,7 +31,8 @@ package struct CommandService {
                 ["serve", "--shared", "--idle-timeout", "0", "--wait-for-root", "0"] + options.service.sharedWords
             return try BackgroundService(words, output, errors)
         }
-        var found = try service.find()
+        var found: RootService.Found
+        do { found = try service.find() } catch { throw introduction.explained(error, at: path) }
         if found.started == nil {
             try options.service.checkService(found.answer, of: &found.client, at: path)
             tellOtherVersion(found.answer, at: path, options)
@@ -56,7 +57,8 @@ package struct CommandService {
                 try introduction?.complete(&client, answer, at: path)
             }
         } catch let failure as Client.Failure {
-            throw client.complaint ?? failure
+            if let refusal = client.refusal { throw refusal }
+            throw try isPrivate ? failure : Introduction(options.service).explained(failure, at: path)
         }
         (self.client, started) = (client, nil)
     }

@@ -42,19 +42,20 @@ package enum Console {
 
     /// Prints an error to stderr, or with `--json` as a line on stdout.
     ///
-    /// - Parameter status: the exit status of the process, which is also the code of errors that the service has not
-    ///   given.
-    package static func report(_ error: any Error, status: Int64 = 1, asJSON: Bool) {
-        let message = (error as? any UserFacingError)?.message ?? "\(error)"
-        guard asJSON, (try? print(errorLine(error, message, status))) != nil else { return printError(message, .error) }
+    /// - Returns: the exit status of the process, which is also the code of errors that the service has not given.
+    @discardableResult package static func report(_ error: any Error, asJSON: Bool) -> Int32 {
+        let shown = error as? any UserFacingError
+        let (message, status) = (shown?.message ?? "\(error)", shown?.exitStatus ?? 1)
+        if !asJSON || (try? print(errorLine(error, message, status))) == nil { printError(message, .error) }
+        return status
     }
 
-    private static func errorLine(_ error: any Error, _ message: String, _ status: Int64) -> JSON {
+    private static func errorLine(_ error: any Error, _ message: String, _ status: Int32) -> JSON {
         let failure = error as? Client.Failure
-        let name = failure?.name ?? (error is UsageError ? "usage" : nil)
+        let name = failure?.name ?? (status == ExitStatus.usage ? "usage" : nil)
         return [
             "error": .object(
-                [.init(key: "code", value: JSON(failure?.code ?? status))]
+                [.init(key: "code", value: JSON(failure?.code ?? Int64(status)))]
                     + (name.map { [.init(key: "name", value: .string($0))] } ?? [])
                     + [.init(key: "message", value: .string((failure?.sentence ?? message).hidingSecrets()))]
                     + (failure?.reference.map { [.init(key: "reference", value: $0)] } ?? []))
@@ -124,11 +125,17 @@ package enum Console {
 /// An error that the user sees as one line.
 package protocol UserFacingError: Error {
     var message: String { get }
+    var exitStatus: Int32 { get }
+}
+
+extension UserFacingError {
+    package var exitStatus: Int32 { 1 }
 }
 
 /// An invalid command line.
 package struct UsageError: UserFacingError {
     package let message: String
+    package let exitStatus = ExitStatus.usage
 
     package init(message: String) { self.message = message }
 }

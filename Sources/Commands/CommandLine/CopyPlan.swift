@@ -51,9 +51,16 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     /// The source of each target, by the target's key.
     private var writers = ByteKeyedDictionary<String>()
     private let purpose: String
+    /// The sources are words of the command, none of which is a pattern: what is refused can never be meant.
+    private let isOfWords: Bool
 
     /// - Parameter purpose: the participle for messages, such as "copied".
-    init(purpose: String) { self.purpose = purpose }
+    init(purpose: String, isOfWords: Bool = false) { (self.purpose, self.isOfWords) = (purpose, isOfWords) }
+
+    /// - Parameter isOfWords: false for what depends on the files of trees.
+    private func refusal(_ reason: String, isOfWords: Bool = true) -> CopyRefusal {
+        CopyRefusal("\(reason); nothing was \(purpose)", isUsage: isOfWords && self.isOfWords)
+    }
 
     mutating func add(
         _ source: Source, to target: Target, isTree: Bool = false
@@ -65,9 +72,9 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
         if let other = writers[key],
             merged.isEmpty || merged.contains(where: { $0.source.treeKey.hasSameBytes(as: title) })
         {
-            throw CopyRefusal(
+            throw refusal(
                 other.hasSameBytes(as: title)
-                    ? "\(other) is named twice" : "\(other) and \(title) would both become \(target.title)", purpose)
+                    ? "\(other) is named twice" : "\(other) and \(title) would both become \(target.title)")
         }
         writers[key] = title
         if isTree { trees[key] = merged + [copy] }
@@ -90,11 +97,13 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
                 let title = tree.source.treeKey, found = try paths(tree)
                 for path in found {
                     if let other = files[path] ?? (intoFiles ? directories[path] : nil) {
-                        throw CopyRefusal("\(other) and \(title) would both become \(target(tree, path))", purpose)
+                        throw refusal(
+                            "\(other) and \(title) would both become \(target(tree, path))", isOfWords: false)
                     }
                     for parent in intoFiles ? LocalTree.parents(of: path) : [] where files[parent] != nil {
-                        throw CopyRefusal(
-                            "\(files[parent] ?? "") and \(title) would both become \(target(tree, parent))", purpose)
+                        throw refusal(
+                            "\(files[parent] ?? "") and \(title) would both become \(target(tree, parent))",
+                            isOfWords: false)
                     }
                 }
                 for path in found {
@@ -117,14 +126,14 @@ extension CopyPlan where Source == Reference, Target == Reference {
         var seen: Set<Reference> = []
         for copy in copies {
             let (source, target) = (copy.source, copy.target)
-            guard source != target else { throw CopyRefusal("\(source.title) would be \(purpose) to itself", purpose) }
+            guard source != target else { throw refusal("\(source.title) would be \(purpose) to itself") }
             guard seen.insert(source).inserted || !moves else {
-                throw CopyRefusal("\(source.title) is named twice", purpose)
+                throw refusal("\(source.title) is named twice")
             }
         }
         for copy in copies {
             guard let writer = writers[copy.source.key] else { continue }
-            throw CopyRefusal("\(writer) would replace \(copy.source.title), which is to be \(purpose), too", purpose)
+            throw refusal("\(writer) would replace \(copy.source.title), which is to be \(purpose), too")
         }
     }
 }
@@ -152,8 +161,7 @@ extension CopyPlan where Target == LocalFile {
             if copy.isTree { path = path.parentPath }
             while true {
                 if let writer = writers[locations.treeKey(of: path)] {
-                    throw CopyRefusal(
-                        "\(writer) would become \(path), and \(copy.source.title) would be in that directory", purpose)
+                    throw refusal("\(writer) would become \(path), and \(copy.source.title) would be in that directory")
                 }
                 guard path != path.parentPath else { break }
                 path = path.parentPath
@@ -166,9 +174,9 @@ extension CopyPlan where Target == LocalFile {
         switch try? FileStatus(ofPath: target.path.isEmpty ? "." : target.path).kind {
         case nil: return
         case .regular where !copy.isTree, .link where !copy.isTree, .directory where copy.isTree: return
-        case .directory: throw CopyRefusal("\(source.title) cannot replace the directory \(target.path)", purpose)
-        case .regular, .link: throw CopyRefusal("\(source.title) cannot replace the file \(target.path)", purpose)
-        default: throw CopyRefusal("\(source.title) cannot replace \(target.path), which is no file", purpose)
+        case .directory: throw refusal("\(source.title) cannot replace the directory \(target.path)")
+        case .regular, .link: throw refusal("\(source.title) cannot replace the file \(target.path)")
+        default: throw refusal("\(source.title) cannot replace \(target.path), which is no file")
         }
     }
 
@@ -176,14 +184,13 @@ extension CopyPlan where Target == LocalFile {
         _ parent: String, of source: Source, _ locations: inout FileLocations
     ) throws(CopyRefusal) {
         if let writer = writers[locations.key(of: parent)] {
-            throw CopyRefusal(
-                "\(writer) would be \(parent), and \(source.title) needs a directory of that name", purpose)
+            throw refusal("\(writer) would be \(parent), and \(source.title) needs a directory of that name")
         }
         // A broken link exists, and is no directory.
         guard let there = try? FileStatus(ofPath: parent, followingLinks: false).kind, there != .directory,
             !LocalTree.isDirectory(parent)
         else { return }
-        throw CopyRefusal("\(parent) is no directory, and \(source.title) needs one of that name", purpose)
+        throw refusal("\(parent) is no directory, and \(source.title) needs one of that name")
     }
 }
 
@@ -236,6 +243,9 @@ struct FileLocations {
 
 struct CopyRefusal: UserFacingError {
     let message: String
+    let exitStatus: Int32
 
-    init(_ reason: String, _ purpose: String) { message = "\(reason); nothing was \(purpose)" }
+    init(_ message: String, isUsage: Bool) {
+        (self.message, exitStatus) = (message, isUsage ? ExitStatus.usage : 1)
+    }
 }

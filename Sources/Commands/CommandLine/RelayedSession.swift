@@ -16,6 +16,10 @@ struct RelayedSession {
     /// The ids of pending requests to stop the service, which came before an `exit`.
     private var stops: [String] = []
     private var isShutDown = false
+    /// The client has sent a `service/stop` without an id, before any `exit`.
+    private var notifiesStop = false
+    /// The connection has fewer rights than the service, and may not stop it.
+    private var isConfined = false
     private var hasEnded = false
     /// What a service of the client's own would exit with, once the client has asked for the end.
     private var wanted: Int32?
@@ -25,9 +29,16 @@ struct RelayedSession {
 
     /// The exit status of the relay when the service ends the connection. Nil if the client has not asked for that, or
     /// has no answers to all of its requests.
-    var status: Int32? { wanted ?? (hasEnded && unanswered == 0 && refusal == nil ? 0 : nil) }
+    var status: Int32? {
+        if notifiesStop, !isConfined { return 0 }
+        return wanted ?? (hasEnded && unanswered == 0 && refusal == nil ? 0 : nil)
+    }
     /// Why the service has no room for the connection, as its own sentence.
     private(set) var refusal: String?
+
+    static func refusal(of path: String, _ reason: String) -> String {
+        "the service at \(path) has refused the connection: \(reason)"
+    }
 
     /// The client's input has ended, or cannot be read any further.
     mutating func end() { hasEnded = true }
@@ -41,11 +52,23 @@ struct RelayedSession {
         }
         let id = message["id"].flatMap(Self.text)
         if let id { add(1, to: id) } else if message["id"] != nil { unread += 1 }
+        guard Self.isAccepted(message) else { return }
         switch method {
         case "shutdown": isShutDown = true
         case "exit": wanted = wanted ?? (isShutDown ? 0 : 1)
-        case "service/stop" where wanted == nil: if let id { stops.append(id) } else { wanted = 0 }
+        case "service/stop" where wanted == nil: if let id { stops.append(id) } else { notifiesStop = !isShutDown }
         default: break
+        }
+    }
+
+    /// The service does not refuse the message for its form, if its method takes no params.
+    private static func isAccepted(_ message: JSON) -> Bool {
+        guard message["jsonrpc"] == "2.0" else { return false }
+        switch message["params"] {
+        case nil, .null: return true
+        case .array(let elements): return elements.isEmpty
+        case .object(let members): return members.isEmpty
+        case .bool, .number, .string: return false
         }
     }
 
@@ -57,6 +80,9 @@ struct RelayedSession {
             refusal = message["error"]?["message"]?.string
         } else if !Introductory.has(id: id) {
             if unread > 0 { unread -= 1 } else { isUnsure = true }
+        }
+        if let result = message["result"], result["protocolVersion"] != nil {
+            isConfined = result["rights"]?.object != nil
         }
         guard let stop = stops.firstIndex(where: { $0.hasSameBytes(as: id) }) else { return }
         stops.remove(at: stop)
@@ -88,6 +114,8 @@ struct RelayedMessages {
     /// Longer messages, and those with more values, are relayed unread, so that a relay needs little memory.
     private static let (longest, mostValues) = (8 << 20, ConnectionLimits().messageValues)
     private var framing = Framing(maxMessageBytes: longest)
+    /// Nil until the first bytes decide it.
+    var style: Framing.Style? { framing.style }
 
     /// Reads the next bytes, of which the last ones are none.
     ///

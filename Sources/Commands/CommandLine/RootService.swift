@@ -8,7 +8,7 @@ import Storage
 ///     client                              service of the root
 ///       looks for ROOT/socket ---- none ------> started, in a new session
 ///       initialize, to see who answers -------> answer
-struct RootService {
+package struct RootService {
     /// The service that a client has found.
     struct Found {
         var client: Client
@@ -19,7 +19,11 @@ struct RootService {
     }
 
     /// The service has no room for another connection.
-    struct Refusal: UserFacingError { let message: String }
+    package struct Refusal: UserFacingError {
+        package let message: String
+        /// What the service has sent; nil if it has closed the connection without a word.
+        let answer: JSON?
+    }
 
     let path: String
     /// The directory that the service locks.
@@ -84,7 +88,12 @@ struct RootService {
         }
     }
 
-    private var holder: String { StorageRoot.holder(of: root).map { ", which \($0) uses" } ?? "" }
+    private var holder: String { Self.holder(of: root) }
+
+    /// Names the process that holds a root, as a clause; empty if there is none.
+    package static func holder(of root: String) -> String {
+        StorageRoot.holder(of: root).map { ", which \($0) uses" } ?? ""
+    }
 
     /// Nil if the service ends before it answers.
     private mutating func reach(mayWait: Bool) throws -> Found? {
@@ -99,7 +108,7 @@ struct RootService {
         } catch let failure as Client.Failure {
             if failure.isAnswer { throw failure }
             if mayWait { return nil }
-            throw Refusal(message: client.complaint?.message ?? failure.message)
+            throw client.refusal ?? Refusal(message: failure.message, answer: nil)
         }
     }
 }

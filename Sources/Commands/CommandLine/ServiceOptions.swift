@@ -25,6 +25,8 @@ package struct ServiceOptions {
     package var idleTimeout: Int?
     /// In seconds: how long to wait for another process that holds the root. Nil: 0 for services, 600 for commands.
     package var rootTimeout: Int?
+    /// Becomes readable when the process is asked to end. Read while the process waits for its root.
+    package var signals: Descriptor?
     package var root: String?
     /// Clients may inject faults and move the clock.
     package var harness = false
@@ -189,14 +191,25 @@ struct StartFlag {
     /// Whether a service that was started with the flags has the effect of this one. One that stays longer than
     /// `--idle-timeout` asks for has it, too. After one that ends with its last client the next session starts its own.
     ///
-    /// - Parameter isNear: the service has the working directory of this process.
-    func isHeeded(by flags: [StartFlag], isNear: Bool) -> Bool {
+    /// - Parameter directory: the working directory of the service.
+    func isHeeded(by flags: [StartFlag], in directory: String) -> Bool {
         let others = flags.filter { $0.name == name }
         if name == "--idle-timeout" {
             return others.compactMap { Int($0.value) }.allSatisfy { $0 == 0 || $0 >= Int(value) ?? 0 }
         }
-        guard !isFile || isNear || value.utf8.first == UInt8(ascii: "/") else { return false }
-        return others.contains { $0.value.hasSameBytes(as: value) }
+        guard isFile else { return others.contains { $0.value.hasSameBytes(as: value) } }
+        let file = Self.location(of: value, in: "")
+        return others.contains { Self.location(of: $0.value, in: directory + "/").hasSameBytes(as: file) }
+    }
+
+    /// One text for all paths of a file, also if they lead through links.
+    ///
+    /// - Parameter directory: what a relative path begins with.
+    private static func location(of path: String, in directory: String) -> String {
+        let path = path.utf8.first == UInt8(ascii: "/") ? path : directory + path
+        if let file = try? FileStatus(ofPath: path).key { return "\(file.device):\(file.inode)" }
+        var locations = FileLocations()
+        return locations.key(of: path)
     }
 }
 

@@ -35,7 +35,7 @@ package enum StreamProxy {
                     session.withLock { $0.skip() }
                 }
                 if !continues { session.withLock { $0.end() } }
-                return start.pass(bytes) {
+                return start.pass(bytes, messages.style) {
                     // If this fails, the connection ends, and the process with it.
                     try? socket.writeBlocking($0)
                     isAccepted.wait()
@@ -72,7 +72,7 @@ package enum StreamProxy {
         init(of path: String, _ session: RelayedSession) {
             let loss = session.unanswered == 0 ? "" : ", with \(session.unanswered.counted("request")) unanswered"
             message =
-                session.refusal.map { "the service at \(path) has refused the connection: \($0)" }
+                session.refusal.map { RelayedSession.refusal(of: path, $0) }
                 ?? "the service at \(path) is gone\(loss); the next session finds it or starts it again"
         }
     }
@@ -134,21 +134,21 @@ struct Introductory: Sendable {
 /// Holds the first bytes of a client until the service has accepted the introduction, in the framing that they decide.
 private struct ClientStart {
     private var introduction: Introductory?
-    private var framing = Framing(maxMessageBytes: .max / 2)
     private var bytes: [UInt8] = []
 
     init(_ introduction: Introductory) { self.introduction = introduction.messages.isEmpty ? nil : introduction }
 
     /// The bytes for the service; nil for those of the client. Without bytes the client's input has ended.
     ///
-    /// - Parameter introduce: sends the introduction, and returns when the service has accepted it.
-    mutating func pass(_ more: UnsafeRawBufferPointer, _ introduce: ([UInt8]) -> Void) -> [UInt8]? {
+    /// - Parameters:
+    ///   - style: the framing that the bytes so far decide; nil if they decide none.
+    ///   - introduce: sends the introduction, and returns when the service has accepted it.
+    mutating func pass(
+        _ more: UnsafeRawBufferPointer, _ style: Framing.Style?, _ introduce: ([UInt8]) -> Void
+    ) -> [UInt8]? {
         guard let introduction else { return nil }
         bytes += more
-        framing.append(more)
-        if more.isEmpty { framing.finish() }
-        _ = framing.next { _ in }
-        guard let style = framing.style else { return more.isEmpty ? bytes : [] }
+        guard let style else { return more.isEmpty ? bytes : [] }
         self.introduction = nil
         var start: [UInt8] = []
         for message in introduction.messages { style.wrap(into: &start) { $0 += message.text.utf8 } }

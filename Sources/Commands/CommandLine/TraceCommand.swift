@@ -39,10 +39,12 @@ package enum TraceCommand {
         }
         do throws(SystemError) {
             let file = try OpenFile(path, [])
-            return (try file.duplicate(), try file.status().kind == .regular ? file : nil)
+            let kind = try file.status().kind
+            if kind != .directory { return (try file.duplicate(), kind == .regular ? file : nil) }
         } catch {
             throw Failure(message: "\(path) cannot be read: \(error.reason)")
         }
+        throw UsageError(message: "\(path) is a directory")
     }
 
     private static func show(_ model: TraceModel, _ wanted: Timeline.Options, asJSON: Bool) throws {

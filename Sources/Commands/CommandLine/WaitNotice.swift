@@ -17,15 +17,15 @@ package final class WaitNotice: Sendable {
 }
 
 /// Decides when to say what a command waits for: after a second, or ten seconds after news, and then every half minute.
-struct Patience {
+package struct Patience {
     private let began = ContinuousClock.now
     private var next: Duration
 
     /// - Parameter hasNews: a message has just been printed, or bytes have moved.
-    init(hasNews: Bool = false) { next = hasNews ? .seconds(10) : .seconds(1) }
+    package init(hasNews: Bool = false) { next = hasNews ? .seconds(10) : .seconds(1) }
 
     /// Nil while nothing is to be said.
-    mutating func line(_ what: String) -> String? {
+    package mutating func line(_ what: String) -> String? {
         let waited = began.duration(to: .now)
         guard waited >= next else { return nil }
         next = waited + .seconds(30)

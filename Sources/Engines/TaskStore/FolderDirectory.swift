@@ -33,8 +33,10 @@ final class FolderDirectory: Sendable {
             case .temporary(let parent): return try OpenFile(scratch(in: parent).path, [.directory, .noLink])
             }
         } catch {
+            var place = path
+            if case .temporary = home { place += " (TMPDIR)" }
             throw StorageError(
-                error.isFull ? .quotaExceeded : .unknown, "The task cannot be kept: \(path): \(error.reason).")
+                error.isFull ? .quotaExceeded : .unknown, "The task cannot be kept: \(place): \(error.reason).")
         }
     }
 

@@ -54,5 +54,10 @@ extension Log {
     }
 }
 
-extension StorageRoot.OpenError: UserFacingError {}
-extension FileAccessPolicy.InvalidDirectory: UserFacingError {}
+extension StorageRoot.OpenError: UserFacingError {
+    package var exitStatus: Int32 { isInUse ? ExitStatus.rootInUse : 1 }
+}
+
+extension FileAccessPolicy.InvalidDirectory: UserFacingError {
+    package var exitStatus: Int32 { ExitStatus.usage }
+}

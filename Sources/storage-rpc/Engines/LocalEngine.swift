@@ -25,9 +25,7 @@ struct LocalEngine: Engine {
         _ options: ServiceOptions, _ log: Log, time: TimeSource, random: RandomSource, keepsTasks: Bool
     ) throws {
         let allowed = try FileAccessPolicy(reading: options.readable, writing: options.writable)
-        let root = try StorageRoot(options.directory(), lockTimeout: options.rootTimeout ?? 0) {
-            log.write(.warning, $0)
-        }
+        let root = try Self.open(options, log)
         embedded = try EmbeddedBackend(
             root, time: time, random: random, allowed: allowed, buckets: options.buckets,
             mostThreads: options.limits.transfers.transfersWithFiles
@@ -35,6 +33,21 @@ struct LocalEngine: Engine {
         persistence = keepsTasks ? log.persistence(embedded.taskStore, isEngines: true) : nil
         plans = keepsTasks ? embedded.folders : FolderFiles(temporaryIn: CurrentProcess.temporaryDirectory)
         (self.time, self.root) = (time, root)
+    }
+
+    /// Waits as long as `--wait-for-root` says for another process that holds the root, and says so. Throws
+    /// `Client.Interruption` after a signal.
+    private static func open(_ options: ServiceOptions, _ log: Log) throws -> StorageRoot {
+        let path = try options.directory()
+        let deadline = ContinuousClock.now + .seconds(options.rootTimeout ?? 0)
+        var patience = Patience()
+        while true {
+            do throws(StorageRoot.OpenError) { return try StorageRoot(path) } catch {
+                guard error.isInUse, .now < deadline else { throw error }
+            }
+            if let line = patience.line("the root \(path)\(RootService.holder(of: path))") { log.write(.warning, line) }
+            try Client.pause(.milliseconds(10), options.signals)
+        }
     }
 
     func open() async throws(StorageError) { try await embedded.open() }

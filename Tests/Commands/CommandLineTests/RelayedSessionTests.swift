@@ -46,12 +46,20 @@ import Testing
     }
 
     @Test func `The client ends the session with exit, with the end of its input, and with a stop that is answered`() {
-        let (shutdown, exit) = (#"{"id":2,"method":"shutdown"}"# + "\n", #"{"method":"exit"}"# + "\n")
-        let (stop, stopped) = (#"{"id":3,"method":"service/stop"}"# + "\n", #"{"id":3,"result":null}"# + "\n")
+        func message(_ members: String) -> String { "{\"jsonrpc\":\"2.0\",\(members)}\n" }
+        let (shutdown, exit) = (message(#""id":2,"method":"shutdown""#), message(#""method":"exit","params":[]"#))
+        let (stop, stopped) = (message(#""id":3,"method":"service/stop""#), message(#""id":3,"result":null"#))
+        let stops = message(#""method":"service/stop","params":{}"#)
+        let refused = ["exit", "service/stop"].map { message(#""method":"\#($0)","params":{"a":1}"#) }.joined()
+        let badShutdown = message(#""id":2,"method":"shutdown","params":[1]"#)
+        let confined = message(#""id":1,"result":{"protocolVersion":1,"rights":{}}"#)
         for (client, service, status) in [
             (exit, "", 1), (shutdown + exit, "", 0), (exit + shutdown, "", 1), (shutdown, "", nil), (stop, "", nil),
             (stop, stopped, 0), (stop + exit, stopped, 0), (exit + stop, stopped, 1), ("", "", nil),
             (stop, #"{"id":3,"error":{"code":-13021}}"# + "\n", nil), ("[\(Self.ping),\(exit.dropLast())]\n", "", 1),
+            (stops, "", 0), (stops + exit, "", 0), (exit + stops, "", 1), (stops, confined, nil),
+            (shutdown + stops, "", nil), (refused + #"{"method":"exit"}"# + "\n", "", nil),
+            (badShutdown + exit, "", 1), (stops + exit, confined, 1),
         ] as [(String, String, Int32?)] {
             #expect(session(client, service, ends: false).status == status, "\(client)\(service)")
         }
