@@ -287,7 +287,8 @@ let cTargets: Set = [
 // Packages that use a target with unsafe flags cannot be built.
 let clients: Set = ["StorageRPC", "FirebaseStorage"]
 // The rooms whose generic types other rooms use for each request. Without specialization, these types are copied through
-// their metadata.
+// their metadata. Of other functions, only the shortest are compiled into other rooms: the 20 instructions that the
+// compiler allows cost an eighth of the build, and save 1 % of a request.
 let specialized: Set = ["Platform", "Storage", "Database", "JSONText", "JSONRPC", "Transfers"]
 // The rooms that wait for people or for the network, whose code is made small.
 let small: Set = ["Gateway", "RemoteEngines", "storage-rpc"]
@@ -300,7 +301,8 @@ for target in package.targets where !cTargets.contains(target.name) {
     // win (`-g`, `-fno-omit-frame-pointer`): these are passed on to the compiler itself.
     let released =
         ["-enforce-exclusivity=unchecked", "-Xfrontend", "-gnone", "-Xcc", "-Xclang", "-Xcc", "-mframe-pointer=none"]
-        + (specialized.contains(target.name) ? ["-cross-module-optimization"] : [])
+        + (specialized.contains(target.name)
+            ? ["-cross-module-optimization", "-Xllvm", "-cmo-function-size-limit=4"] : [])
         + (small.union(closed).contains(target.name) ? ["-Osize"] : [])
         + (closed.contains(target.name)
             ? [
