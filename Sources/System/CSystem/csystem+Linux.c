@@ -66,14 +66,15 @@ int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int time
 
 int csystem_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
+// Each write is an edge, so the counter needs no reset; it would overflow after 2^64 - 2 writes.
+int csystem_poller_add_event(int poller, int event, uint64_t tag) {
+    struct epoll_event edge = {.events = EPOLLIN | EPOLLET, .data.u64 = tag};
+    return epoll_ctl(poller, EPOLL_CTL_ADD, event, &edge);
+}
+
 void csystem_event_set(int event) {
     uint64_t one = 1;
     (void)!write(event, &one, sizeof one);
-}
-
-void csystem_event_clear(int event) {
-    uint64_t count;
-    (void)!read(event, &count, sizeof count);
 }
 
 int csystem_termination_signals(void) {
