@@ -15,18 +15,18 @@ final class FoundDirectory: Sendable {
     let location: [UInt8]
     private let path: String
     private let tree: String?
-    private let key: FileStatus.Key
+    let key: FileStatus.Key
     private let treeKey: FileStatus.Key?
 
     /// - Parameters:
     ///   - location: that of the directory, which is below the tree.
     ///   - tree: an absolute path, between which and the directory no link was followed, and the directory at it.
     init(
-        _ directory: OpenFile, at location: [UInt8], _ path: String, below tree: (path: String, FileStatus.Key)?
-    ) throws(SystemError) {
-        (self.directory, self.location, self.path) = (directory, location, path)
+        _ directory: OpenFile, _ key: FileStatus.Key, at location: [UInt8], _ path: String,
+        below tree: (path: String, FileStatus.Key)?
+    ) {
+        (self.directory, self.key, self.location, self.path) = (directory, key, location, path)
         (self.tree, treeKey) = (tree?.path, tree?.1)
-        key = try directory.status().key
         Self.shared.withLock { shared in
             shared.removeAll { $0.found == nil }
             if shared.count >= Self.most { shared.removeFirst() }

@@ -122,13 +122,20 @@ pid_t csystem_peer_process(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
 }
 
-int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links) {
-    flags |= O_PATH | O_CLOEXEC;
-    if (!no_magic_links) return openat(directory, path, flags);
+static int open_without_magic_links(int directory, const char *path, int flags) {
     struct {
         uint64_t flags, mode, resolve;
     } how = {.flags = (uint64_t)flags, .resolve = 2 /* RESOLVE_NO_MAGICLINKS */};
     return (int)syscall(437 /* openat2 */, directory, path, &how, sizeof how);
+}
+
+int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links) {
+    flags |= O_PATH | O_CLOEXEC;
+    return no_magic_links ? open_without_magic_links(directory, path, flags) : openat(directory, path, flags);
+}
+
+int csystem_open_directory(const char *path) {
+    return open_without_magic_links(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 int csystem_open_name(int directory, const char *name) {

@@ -21,8 +21,9 @@ import Testing
 
     private func found() throws -> FoundDirectory {
         let directory = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
-        return try FoundDirectory(
-            directory, at: try #require(directory.locationBytes), path, below: (tree, try FileStatus(ofPath: tree).key))
+        return FoundDirectory(
+            directory, try directory.status().key, at: try #require(directory.locationBytes), path,
+            below: (tree, try FileStatus(ofPath: tree).key))
     }
 
     @Test func `A directory that was moved or replaced is not at its path`() throws {

@@ -57,6 +57,8 @@ int csystem_unacknowledged(int socket);
 /// Opens a path for inspection only, without access to the file; a relative one below the directory. With
 /// `no_magic_links`, fails for links of /proc.
 int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links);
+/// Opens a directory for reading; fails for links of /proc.
+int csystem_open_directory(const char *path);
 /// Opens a name in a directory for inspection only; does not follow a link.
 int csystem_open_name(int directory, const char *name);
 /// Creates an unnamed file in a directory; fails if the file system does not support that.
