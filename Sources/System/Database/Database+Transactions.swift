@@ -8,29 +8,27 @@ extension Database {
     /// full, `body` runs a second time. A transaction that frees room may use the reserve, if the database has one, and
     /// then does not fail for lack of room.
     @discardableResult public func transaction<T>(mayUseReserve: Bool = false, _ body: () throws -> T) throws -> T {
-        let result: T
         // While another connection reads the former log, later transactions try again: a wait could take seconds.
         if hasFormerLog, (try? withoutWaiting(startLogOver)) == true { hasFormerLog = false }
         if isLogDoubtful { try replaceLog() }
         do {
-            result = try write(mayUseReserve, body)
+            return try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
             if isLogDoubtful { try replaceLog() } else { try execute("PRAGMA wal_checkpoint(RESTART)") }
-            result = try write(mayUseReserve, body)
+            return try write(mayUseReserve, body)
         }
-        giveBack(freesRoom: mayUseReserve)
-        return result
     }
 
     /// Runs `body` in a read transaction: everything that it reads is one consistent snapshot. It may not write.
     public func snapshot<T>(_ body: () throws -> T) throws -> T { try within("BEGIN", body) }
 
     private func write<T>(_ mayUseReserve: Bool, _ body: () throws -> T) throws -> T {
-        var size = committedSize
+        var (size, frees) = (committedSize, false)
         let result = try within("BEGIN IMMEDIATE") {
-            growth = 0
+            (growth, mayHaveFreed) = (0, false)
             let result = try body()
+            frees = mayHaveFreed
             guard let reserve else { return result }
             if let growth, committedSize > 0, reserve.hasRoom(for: committedSize + growth) {
                 size = committedSize + growth
@@ -44,6 +42,7 @@ extension Database {
         }
         commits &+= 1
         committedSize = size
+        giveBack(freesRoom: mayUseReserve && frees)
         return result
     }
 
@@ -74,7 +73,8 @@ extension Database {
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
     private func giveBack(freesRoom: Bool) {
-        guard let reserve else { return }
+        guard let reserve, freesRoom || hasMovedLog || !reserve.hasRoom(for: committedSize) else { return }
+        hasMovedLog = false
         do {
             // A commit returns freed pages, but while there is room, the size before the commit is precise enough.
             if freesRoom || !reserve.isWhole(for: committedSize) { committedSize = try size }
@@ -92,9 +92,9 @@ extension Database {
         do {
             let result = try body()
             try noting { try run("COMMIT") }
-            if checkpointFailure.pointee != 0 {
-                if DatabaseError.isFailedWrite(checkpointFailure.pointee) { isLogDoubtful = true }
-                checkpointFailure.pointee = 0
+            if checkpointResult.pointee != 0 {
+                if DatabaseError.isFailedWrite(checkpointResult.pointee) { isLogDoubtful = true }
+                (checkpointResult.pointee, hasMovedLog) = (0, true)
             }
             return result
         } catch {
