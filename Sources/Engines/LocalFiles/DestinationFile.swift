@@ -241,7 +241,8 @@ struct DestinationFile {
     /// Makes the names in the directory durable, with one sync for concurrent downloads into it.
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
-            try DirectorySync.sync(opened(), key)
+            let directory = try opened()
+            if let key { try DirectorySync.sync(directory, key) } else { try DirectorySync.sync(directory) }
         }
     }
 
