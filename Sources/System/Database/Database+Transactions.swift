@@ -15,6 +15,7 @@ extension Database {
             return try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
+            hasMovedLog = true
             if isLogDoubtful { try replaceLog() } else { try execute("PRAGMA wal_checkpoint(RESTART)") }
             return try write(mayUseReserve, body)
         }
@@ -60,7 +61,8 @@ extension Database {
     /// Moves all that the log has to the file, so that the next change begins the log. Returns false if another
     /// connection uses the log.
     private func startLogOver() throws -> Bool {
-        try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } == true }
+        hasMovedLog = true
+        return try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } == true }
     }
 
     /// Notes whether the system has failed to write or sync while `body` has run.

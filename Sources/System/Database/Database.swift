@@ -29,7 +29,7 @@ public final class Database {
     var growth: Int64?
     /// The current transaction may have freed pages of the file.
     var mayHaveFreed = false
-    /// A checkpoint after a commit has changed the file since the reserve was checked.
+    /// A checkpoint may have changed the blocks of the file since the reserve was checked.
     var hasMovedLog = false
 
     /// Opens the file, or creates it.
