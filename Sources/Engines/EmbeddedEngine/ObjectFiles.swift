@@ -39,16 +39,18 @@ struct ObjectFiles: Sendable {
 
     /// Opens a file that must be empty; nil if it is missing or has changed since it was created.
     func empty(_ file: Int64) throws(StorageError) -> OpenFile? {
-        guard let opened = try existing(file), (try? opened.status().size) == 0 else { return nil }
-        return opened
+        try existing(file) { $0.size == 0 }
     }
 
-    /// Opens a regular file; nil if there is none. Throws if a shortage, such as of descriptors, prevents that.
-    func existing(_ file: Int64) throws(StorageError) -> OpenFile? {
+    /// Opens a regular file; nil if there is none that matches. Throws if a shortage, such as of descriptors, prevents that.
+    func existing(
+        _ file: Int64, where matches: (FileStatus) -> Bool = { _ in true }
+    ) throws(StorageError) -> OpenFile? {
         try storing(path(of: file)) { () throws(SystemError) in
             do throws(SystemError) {
                 let opened = try open(file, .readingAndWriting)
-                return try opened.status().kind == .regular ? opened : nil
+                let status = try opened.status()
+                return status.kind == .regular && matches(status) ? opened : nil
             } catch  where !error.isShortage {
                 return nil
             }

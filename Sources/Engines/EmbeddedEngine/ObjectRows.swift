@@ -238,8 +238,12 @@ extension Database {
     private static let select = "SELECT \(metadataColumns) FROM objects WHERE \(isObject)"
     private static let selectVersion = "SELECT generation, metageneration FROM objects WHERE \(isObject)"
     private static let selectParts = "SELECT generation, metageneration, file, kept FROM objects WHERE \(isObject)"
-    private static let selectBody =
-        "SELECT file, bytes FROM objects LEFT JOIN bodies USING (generation) WHERE \(isObject)"
+    /// Reads no page of `bodies` for an object in a file.
+    private static let selectBody = """
+        SELECT file, CASE WHEN file IS NULL
+            THEN (SELECT bytes FROM bodies WHERE bodies.generation = objects.generation) END AS bytes
+        FROM objects WHERE \(isObject)
+        """
     private static let delete = "DELETE FROM objects WHERE \(isObject)"
     private static let change = """
         UPDATE objects SET \((["metageneration", "updated", "downloadTokens"] + Columns.content).assignments) WHERE \(isObject)

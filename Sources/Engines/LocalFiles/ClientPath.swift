@@ -32,6 +32,12 @@ enum ClientPath {
         systemPlace(location).map { "is below \($0), where a service neither reads nor writes for its clients" }
     }
 
+    /// Opens a directory of any location for reading, which its sync needs; without the permission, for inspection only.
+    static func openDirectory(_ path: String) throws(Failure) -> OpenFile {
+        if let found = try? OpenFile(directoryAt: path) { return found }
+        return try open(path, isDirectory: true)
+    }
+
     /// Opens a path of any location, even of one that `refusal` refuses.
     static func open(
         _ path: String, isDirectory: Bool = false, in directory: OpenFile? = nil

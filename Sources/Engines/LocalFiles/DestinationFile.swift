@@ -9,6 +9,8 @@ struct DestinationFile {
     private let allowed: AllowedDirectories?
     private let newFilesMask: UInt32?
     private var directory: OpenFile?
+    /// That of the open directory.
+    private var key: FileStatus.Key?
     /// The directory with what shows that the path still leads to it. Nil in allowed directories, which are searched each time.
     private var known: FoundDirectory?
     /// A file that was changed after this moment is kept; nil if every file may be replaced.
@@ -41,32 +43,33 @@ struct DestinationFile {
         guard !["", ".", ".."].contains(name) else { throw .file(path, "is not a regular file but a directory") }
         if directory == nil || known != nil, allowed == nil,
             let known = known ?? FoundDirectory.shared(directoryPath, below: tree), known.isCurrent,
-            !ReservedDirectory.covers(known.directory, at: known.location)
+            !ReservedDirectory.covers(known.directory, known.key, at: known.location)
         {
-            (self.known, directory) = (known, known.directory)
+            (self.known, directory, key) = (known, known.directory, known.key)
             return
         }
         let (found, location) = try findDirectory()
         let root = try location.flatMap { location throws(StorageError) in
             try tree?.check(location, of: directoryPath, for: path)
         }
-        guard !ReservedDirectory.covers(found, at: location) else {
+        let foundKey = try writing { () throws(SystemError) in try found.status().key }
+        guard !ReservedDirectory.covers(found, foundKey, at: location) else {
             throw .file(
                 path, "cannot be written: it would be in the root of the service, which only the service changes")
         }
-        if let directory, try !isSame(found, directory) {
+        if let key, key != foundKey {
             throw .file(path, "cannot be written: its directory was moved")
         }
-        directory = found
+        (directory, key) = (found, foundKey)
         if allowed == nil, let location, tree == nil || root != nil {
-            known = try? FoundDirectory(found, at: location, directoryPath, below: tree, root)
+            known = FoundDirectory(found, foundKey, at: location, directoryPath, below: tree, root)
         }
     }
 
     /// Whether the download belongs to a task over a folder.
     var isInTree: Bool { tree != nil }
 
-    mutating func close() { (directory, known) = (nil, nil) }
+    mutating func close() { (directory, key, known) = (nil, nil, nil) }
 
     /// Returns whether a file exists. Throws `unknown` with path and reason for anything but a regular file, and for a
     /// newer file that is kept.
@@ -150,10 +153,11 @@ struct DestinationFile {
     /// Nil if the file system does not support unnamed files.
     func openUnnamed() -> OpenFile? { try? OpenFile(unnamedIn: opened()) }
 
-    /// Gives an unnamed file the destination's name; returns false if a file exists there.
+    /// Gives an unnamed file the destination's name, and the permissions of a new file; returns false if a file exists
+    /// there.
     func link(_ file: OpenFile) throws(StorageError) -> Bool {
         try writing { () throws(SystemError) in
-            try file.setPermissions(permissions)
+            try file.setPermissions(newPermissions)
             return try link(file, as: name)
         }
     }
@@ -212,8 +216,10 @@ struct DestinationFile {
         } catch {
             // The destination does not exist yet.
         }
-        return 0o666 & ~(newFilesMask ?? NewFiles.mask.load(ordering: .relaxed))
+        return newPermissions
     }
+
+    private var newPermissions: UInt32 { 0o666 & ~(newFilesMask ?? NewFiles.mask.load(ordering: .relaxed)) }
 
     /// Removes a temporary file, unless the directory is no longer allowed.
     func remove(_ temporary: String) {
@@ -227,7 +233,8 @@ struct DestinationFile {
     /// Makes the names in the directory durable, with one sync for concurrent downloads into it.
     func syncDirectory() throws(StorageError) {
         try writing { () throws(SystemError) in
-            try DirectorySync.sync(opened())
+            let directory = try opened()
+            if let key { try DirectorySync.sync(directory, key) } else { try DirectorySync.sync(directory) }
         }
     }
 
@@ -238,19 +245,13 @@ struct DestinationFile {
         }
         let found = try allowed?.find(directoryPath, directoryOf: path, reason: reason)
         do throws(ClientPath.Failure) {
-            let directory = if let found { found } else { try ClientPath.open(directoryPath, isDirectory: true) }
+            let directory = if let found { found } else { try ClientPath.openDirectory(directoryPath) }
             return (directory, try ClientPath.check(directory))
         } catch {
             switch error {
             case .system(let error): throw reason(error)
             case .refused(let why): throw .file(path, why)
             }
-        }
-    }
-
-    private func isSame(_ one: OpenFile, _ other: OpenFile) throws(StorageError) -> Bool {
-        try writing { () throws(SystemError) in
-            try one.status().key == other.status().key
         }
     }
 

@@ -10,4 +10,9 @@ enum DirectorySync {
             try OpenFile.syncDirectory(".", in: directory)
         }
     }
+
+    /// Syncs a directory with this key, which most likely is open for reading. Blocks.
+    static func sync(_ directory: OpenFile, _ key: FileStatus.Key) throws(SystemError) {
+        try syncs.run(key) { () throws(SystemError) in try directory.syncNamesIfPossible() }
+    }
 }

@@ -15,7 +15,7 @@ final class FoundDirectory: Sendable {
     let location: [UInt8]
     private let path: String
     private let tree: TreeDirectories?
-    private let key: FileStatus.Key
+    let key: FileStatus.Key
     private let root: FileStatus.Key?
 
     /// - Parameters:
@@ -23,12 +23,11 @@ final class FoundDirectory: Sendable {
     ///   - tree: between it and the directory no link was followed.
     ///   - root: the tree's own directory.
     init(
-        _ directory: OpenFile, at location: [UInt8], _ path: String, below tree: TreeDirectories?,
-        _ root: FileStatus.Key?
-    ) throws(SystemError) {
-        (self.directory, self.location, self.path) = (directory, location, path)
+        _ directory: OpenFile, _ key: FileStatus.Key, at location: [UInt8], _ path: String,
+        below tree: TreeDirectories?, _ root: FileStatus.Key?
+    ) {
+        (self.directory, self.key, self.location, self.path) = (directory, key, location, path)
         (self.tree, self.root) = (tree, root)
-        key = try directory.status().key
         Self.shared.withLock { shared in
             shared.removeAll { $0.found == nil }
             if shared.count >= Self.most { shared.removeFirst() }

@@ -44,6 +44,8 @@ package final class PartialDownload {
     private var file: OpenFile?
     private var checksum = Checksum()
     private var writeback = Writeback()
+    /// No file was at the destination when the unnamed file was opened.
+    private var isNew = false
 
     private struct Temporary {
         let name: String
@@ -106,8 +108,11 @@ package final class PartialDownload {
         self.generation = generation
         guard file == nil else { return }
         try target.open()
-        try target.check()
-        if isShort, temporary == nil, let unnamed = target.openUnnamed() { return begin(unnamed) }
+        let exists = try target.check()
+        if isShort, temporary == nil, let unnamed = target.openUnnamed() {
+            isNew = !exists
+            return begin(unnamed)
+        }
         if try !reopen(while: mayGoOn) { try create() }
     }
 
@@ -141,14 +146,15 @@ package final class PartialDownload {
             discard()
             throw error
         }
-        if try target.check() { try giveName(to: file) }
+        // A name that was free is tried without a look.
+        if temporary != nil || !isNew, try target.check() { try giveName(to: file) }
         guard mayCommit() else { return false }
         var isLinked = false
         if temporary == nil { isLinked = try target.link(file) }
         if !isLinked {
             try giveName(to: file)
             // Another program may have written the destination meanwhile.
-            if keepsNewer != nil { try target.check() }
+            if keepsNewer != nil || isNew { try target.check() }
             if let temporary { try target.take(temporary.name, file, inode: temporary.inode) }
         }
         temporary = nil

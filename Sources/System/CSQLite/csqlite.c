@@ -88,15 +88,15 @@ int csqlite_open(const char *path, connection **out) {
     return code != CSQLITE_OK ? code : sqlite.extended_result_codes(*out, 1);
 }
 
-// As SQLite's own hook, which drops the error of a checkpoint.
-static int after_commit(void *failure, connection *c, const char *name, int pages) {
+// As SQLite's own hook, which drops the result of a checkpoint.
+static int after_commit(void *result, connection *c, const char *name, int pages) {
     if (pages < 1000) return CSQLITE_OK;
     const int code = sqlite.wal_checkpoint_v2(c, name, CHECKPOINT_PASSIVE, NULL, NULL);
-    if (code != CSQLITE_OK) *(int32_t *)failure = code;
+    *(int32_t *)result = code == CSQLITE_OK ? CSQLITE_DONE : code;
     return CSQLITE_OK;
 }
 
-void csqlite_note_checkpoints(connection *c, int32_t *failure) { sqlite.wal_hook(c, after_commit, failure); }
+void csqlite_note_checkpoints(connection *c, int32_t *result) { sqlite.wal_hook(c, after_commit, result); }
 
 int csqlite_close(connection *c) { return sqlite.close_v2(c); }
 int csqlite_busy_timeout(connection *c, int milliseconds) { return sqlite.busy_timeout(c, milliseconds); }

@@ -66,14 +66,15 @@ int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int time
 
 int csystem_event(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 
+// Each write is an edge, so the counter needs no reset; it would overflow after 2^64 - 2 writes.
+int csystem_poller_add_event(int poller, int event, uint64_t tag) {
+    struct epoll_event edge = {.events = EPOLLIN | EPOLLET, .data.u64 = tag};
+    return epoll_ctl(poller, EPOLL_CTL_ADD, event, &edge);
+}
+
 void csystem_event_set(int event) {
     uint64_t one = 1;
     (void)!write(event, &one, sizeof one);
-}
-
-void csystem_event_clear(int event) {
-    uint64_t count;
-    (void)!read(event, &count, sizeof count);
 }
 
 int csystem_termination_signals(void) {
@@ -121,13 +122,20 @@ pid_t csystem_peer_process(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? peer.pid : 0;
 }
 
-int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links) {
-    flags |= O_PATH | O_CLOEXEC;
-    if (!no_magic_links) return openat(directory, path, flags);
+static int open_without_magic_links(int directory, const char *path, int flags) {
     struct {
         uint64_t flags, mode, resolve;
     } how = {.flags = (uint64_t)flags, .resolve = 2 /* RESOLVE_NO_MAGICLINKS */};
     return (int)syscall(437 /* openat2 */, directory, path, &how, sizeof how);
+}
+
+int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links) {
+    flags |= O_PATH | O_CLOEXEC;
+    return no_magic_links ? open_without_magic_links(directory, path, flags) : openat(directory, path, flags);
+}
+
+int csystem_open_directory(const char *path) {
+    return open_without_magic_links(AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 int csystem_open_name(int directory, const char *name) {

@@ -11,6 +11,7 @@ extension Database {
         try statement.use(values) { () throws(DatabaseError) in while try statement.step() {} }
         let changes = changes
         growth = growth.map { $0 + values.size + Int64(changes) * Self.mostBytesBesideValues }
+        if changes > 0, !statement.inserts { mayHaveFreed = true }
         return changes
     }
 

@@ -18,13 +18,13 @@ extension Database {
         if hasFormerLog, (try? withoutWaiting(startLogOver)) == true { hasFormerLog = false }
         if isLogDoubtful { try replaceLog() }
         do {
-            try write(mayUseReserve, body)
+            return try write(mayUseReserve, body)
         } catch let error as DatabaseError where error.isFull && hasLog {
             // After a checkpoint the log starts over in the room that it already has.
+            hasMovedLog = true
             if isLogDoubtful { try replaceLog() } else { try execute("PRAGMA wal_checkpoint(RESTART)") }
-            try write(mayUseReserve, body)
+            return try write(mayUseReserve, body)
         }
-        giveBack(freesRoom: mayUseReserve)
     }
 
     /// Runs `body` in a read transaction: everything that it reads is one consistent snapshot. It may not write.
@@ -35,10 +35,11 @@ extension Database {
     }
 
     private func write(_ mayUseReserve: Bool, _ body: () throws -> Void) throws {
-        var size = committedSize
+        var (size, frees) = (committedSize, false)
         try within("BEGIN IMMEDIATE") {
-            growth = 0
+            (growth, mayHaveFreed) = (0, false)
             try body()
+            frees = mayHaveFreed
             guard let reserve else { return }
             if let growth, committedSize > 0, reserve.hasRoom(for: committedSize + growth) {
                 size = committedSize + growth
@@ -51,6 +52,7 @@ extension Database {
         }
         commits &+= 1
         committedSize = size
+        giveBack(freesRoom: mayUseReserve && frees)
     }
 
     /// Starts the log over.
@@ -67,7 +69,8 @@ extension Database {
     /// Moves all that the log has to the file, so that the next change begins the log. Returns false if another
     /// connection uses the log.
     private func startLogOver() throws -> Bool {
-        try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } == true }
+        hasMovedLog = true
+        return try noting { try first("PRAGMA wal_checkpoint(RESTART)") { try $0.integer("busy") == 0 } == true }
     }
 
     /// Notes whether the system has failed to write or sync while `body` has run.
@@ -80,7 +83,8 @@ extension Database {
 
     /// Refills the reserve, and shrinks the file. A failure is retried after the next transaction.
     private func giveBack(freesRoom: Bool) {
-        guard let reserve else { return }
+        guard let reserve, freesRoom || hasMovedLog || !reserve.hasRoom(for: committedSize) else { return }
+        hasMovedLog = false
         do {
             // A commit returns freed pages, but while there is room, the size before the commit is precise enough.
             if freesRoom || !reserve.isWhole(for: committedSize) { committedSize = try size }
@@ -98,9 +102,9 @@ extension Database {
         do {
             try body()
             try noting { try run("COMMIT") }
-            if checkpointFailure.pointee != 0 {
-                if DatabaseError.isFailedWrite(checkpointFailure.pointee) { isLogDoubtful = true }
-                checkpointFailure.pointee = 0
+            if checkpointResult.pointee != 0 {
+                if DatabaseError.isFailedWrite(checkpointResult.pointee) { isLogDoubtful = true }
+                (checkpointResult.pointee, hasMovedLog) = (0, true)
             }
         } catch {
             undo()

@@ -17,8 +17,8 @@ public final class Database {
     var isLogDoubtful = false
     /// The log is of an ended process, in which a sync may have failed.
     var hasFormerLog = false
-    /// The result of the last failed checkpoint after a commit; 0 if none has failed.
-    let checkpointFailure = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
+    /// `CSQLITE_DONE` or the error of the last checkpoint after a commit; 0 if there was none.
+    let checkpointResult = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// At least the size in bytes after the last transaction, possibly before its freed pages were returned; 0 without
     /// a reserve. The file may be smaller.
     var committedSize: Int64 = 0
@@ -27,6 +27,10 @@ public final class Database {
     var commits: UInt32 = 0
     /// The most bytes by which the changes of the current transaction have enlarged the file; nil if it is unknown.
     var growth: Int64?
+    /// The current transaction may have freed pages of the file.
+    var mayHaveFreed = false
+    /// A checkpoint may have changed the blocks of the file since the reserve was checked.
+    var hasMovedLog = false
 
     /// Opens the file, or creates it.
     ///
@@ -45,7 +49,7 @@ public final class Database {
         commits: CommitSync = .full
     ) throws(DatabaseError) {
         (self.path, self.busyTimeout) = (path, busyTimeout)
-        checkpointFailure.initialize(to: 0)
+        checkpointResult.initialize(to: 0)
         if let reason = csqlite_load() { throw .libraryMissing(String(cString: reason), path: path) }
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw DatabaseError(CSQLITE_CANTOPEN, "not a path", path: path)
@@ -75,7 +79,7 @@ public final class Database {
 
     deinit {
         abandon()
-        checkpointFailure.deallocate()
+        checkpointResult.deallocate()
     }
 
     /// Closes the file and rolls back an open transaction. Later calls throw, except `close()`.
@@ -130,7 +134,7 @@ public final class Database {
 
     /// Runs any number of statements without values and without results. Ends the era, since they may change any row.
     public func execute(_ sql: String) throws(DatabaseError) {
-        growth = nil
+        (growth, mayHaveFreed) = (nil, true)
         endEra()
         try check(csqlite_exec(try opened(), sql))
     }
@@ -184,7 +188,7 @@ public final class Database {
         hasFormerLog = hasLog && (try? FileStatus(ofPath: path + "-wal").size) ?? 0 > 0
         try execute(
             "PRAGMA journal_mode = \(hasLog ? "WAL" : "MEMORY"); PRAGMA journal_size_limit = \(Self.keptLogBytes)")
-        if hasLog { csqlite_note_checkpoints(try opened(), checkpointFailure) }
+        if hasLog { csqlite_note_checkpoints(try opened(), checkpointResult) }
         if isNew { try execute("PRAGMA application_id = \(applicationID)") }
     }
 

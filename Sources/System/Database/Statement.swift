@@ -5,6 +5,8 @@ final class Statement {
     let handle: OpaquePointer
     let connection: OpaquePointer
     let path: String
+    /// Whether it frees no pages.
+    let inserts: Bool
     private let parameters: [String]
     /// For each value of the last use the number of its parameter, from 1.
     private var places = NamedPlaces()
@@ -17,6 +19,7 @@ final class Statement {
     init(_ sql: String, connection: OpaquePointer, path: String) throws(DatabaseError) {
         var compiled: OpaquePointer?
         var isAlone = false
+        inserts = sql.hasPrefix("INSERT INTO")
         var sql = sql
         let result = sql.withUTF8 { bytes in
             bytes.withMemoryRebound(to: CChar.self) { text in

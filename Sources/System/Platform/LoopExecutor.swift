@@ -50,7 +50,7 @@ final class LoopExecutor: SerialExecutor {
     let tasks = LoopTaskExecutor()
 
     func start() throws(ThreadUnavailable) {
-        csystem_poller_add(poller, wakeUp, UInt32(CSYSTEM_READABLE), 0)
+        csystem_poller_add_event(poller, wakeUp, Poller.wakeUpTag)
         try startThread("loop", stackSize: 2 << 20) { [self] in
             iteration.bind()
             while true { runIteration() }
@@ -113,8 +113,6 @@ final class LoopExecutor: SerialExecutor {
         iteration.withState { $0.began = monotonicNow() }
         return max(0, Int(count))
     }
-
-    func clearWakeUp() { csystem_event_clear(wakeUp) }
 
     /// Runs the enqueued jobs, then handles descriptors. Jobs that these enqueue run in the next iteration.
     private func runIteration() {

@@ -12,6 +12,11 @@ extension OpenFile {
         try self.init(owning: csystem_open_path(directory?.raw ?? AT_FDCWD, path, flags, noMagicLinks))
     }
 
+    /// Opens a directory for reading; fails for links of /proc.
+    package convenience init(directoryAt path: String) throws(SystemError) {
+        try self.init(owning: csystem_open_directory(path))
+    }
+
     /// Opens a name in a directory for inspection only; does not follow a link.
     package convenience init(placeOf name: [UInt8], in directory: OpenFile) throws(SystemError) {
         try self.init(owning: csystem_open_name(directory.raw, name.map { CChar(bitPattern: $0) } + [0]))

@@ -210,6 +210,15 @@ extension OpenFile {
         } catch  where error.code == EACCES || error.code == EINVAL {}
     }
 
+    /// Syncs the names in this directory, which may be open for inspection only; ignores directories that cannot be read
+    /// or synced.
+    package func syncNamesIfPossible() throws(SystemError) {
+        do throws(SystemError) { try syncNames() } catch {
+            guard error.code != EBADF else { return try Self.syncDirectory(".", in: self) }
+            guard error.code == EINVAL else { throw error }
+        }
+    }
+
     /// The maximum size of a name in bytes. Nil if it is unknown.
     package var longestName: Int? {
         let longest = fpathconf(raw, Int32(_PC_NAME_MAX))

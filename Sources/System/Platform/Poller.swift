@@ -5,6 +5,8 @@ import CSystem
 @Loop
 final class Poller {
     static let shared = Poller()
+    /// No watcher has this tag: the event has ended the wait.
+    nonisolated static let wakeUpTag: UInt64 = 0
 
     var endOfIteration: [@Loop () -> Void] = []
     /// Conditions that are called at the end of iterations until they return true.
@@ -47,7 +49,6 @@ final class Poller {
     }
 
     private func notify(_ event: csystem_ready) {
-        if event.tag == 0 { return Loop.shared.executor.clearWakeUp() }
         watchers[event.tag]?.handler(Readiness(rawValue: event.readiness))
     }
 }

@@ -36,9 +36,13 @@ package final class ReservedDirectory: Sendable {
 
     /// Whether the directory is reserved, or lies below a reserved one.
     ///
-    /// - Parameter location: the `locationBytes` of the directory.
-    package static func covers(_ directory: OpenFile, at location: [UInt8]?) -> Bool {
-        guard let location, let key = try? directory.status().key else { return directory.isInside(reserved) }
+    /// - Parameters:
+    ///   - key: that of the directory; nil to look.
+    ///   - location: the `locationBytes` of the directory.
+    package static func covers(
+        _ directory: OpenFile, _ key: FileStatus.Key? = nil, at location: [UInt8]?
+    ) -> Bool {
+        guard let location, let key = try? key ?? directory.status().key else { return directory.isInside(reserved) }
         if state.withLock({ $0.outside[key] == location }) { return false }
         let reserved = reserved
         if directory.isInside(reserved) { return true }

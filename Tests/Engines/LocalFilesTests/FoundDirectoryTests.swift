@@ -23,8 +23,9 @@ import Testing
     private func found() throws -> FoundDirectory {
         let directory = try OpenFile(placeAt: path, isDirectory: true, noMagicLinks: true)
         let location = try #require(directory.locationBytes)
-        return try FoundDirectory(
-            directory, at: location, path, below: tree, try tree.check(location, of: path, for: path))
+        return FoundDirectory(
+            directory, try directory.status().key, at: location, path, below: tree,
+            try tree.check(location, of: path, for: path))
     }
 
     @Test func `A directory that was moved or replaced is not at its path`() throws {

@@ -129,6 +129,45 @@ import Testing
         #expect(try contentsOf(target) == bytes && names(in: scratch.path) == ["file"])
     }
 
+    @Test(arguments: [NewNeighbour.file, .link, .directory])
+    func `What appears at the destination of a short download is replaced like what was there before`(
+        _ appears: NewNeighbour
+    ) throws {
+        let other = try scratch.file("other", [7])
+        let partial = try PartialDownload(for: target)
+        try partial.open(for: 1, isShort: true) { true }
+        try append(partial, to: bytes.count)
+        let isMade =
+            switch appears {
+            case .file: try chmod(scratch.file("file", [1]), 0o640) == 0
+            case .link: symlink(other, target) == 0
+            case .directory: mkdir(target, 0o700) == 0
+            }
+        try #require(isMade)
+        let finish = { try partial.finish(size: Int64(bytes.count), Checksums(crc32c: crc32c)) { true } }
+        if appears == .directory {
+            #expect(try error { _ = try finish() } == .file(target, "is not a regular file but a directory"))
+            try #require(rmdir(target) == 0)
+        }
+        #expect(try finish())
+        #expect(try contentsOf(target) == bytes && contentsOf(other) == [7])
+        #expect(try names(in: scratch.path) == ["file", "other"])
+        var status = stat()
+        try #require(lstat(target, &status) == 0)
+        let expected = appears == .file ? 0o640 : 0o666 & ~NewFiles.mask.load(ordering: .relaxed)
+        #expect(status.st_mode & 0o777 == expected)
+    }
+
+    enum NewNeighbour: Sendable { case file, link, directory }
+
+    @Test(.disabled(if: geteuid() == 0, "everything is readable to root"))
+    func `A directory that may not be read can be written to`() throws {
+        #expect(chmod(scratch.path, 0o300) == 0)
+        defer { chmod(scratch.path, 0o700) }
+        #expect(try complete(PartialDownload(for: target)))
+        #expect(try contentsOf(target) == bytes)
+    }
+
     @Test func `A short download that was parked starts over`() throws {
         let partial = try PartialDownload(for: target)
         try partial.open(for: 1, isShort: true) { true }

@@ -64,9 +64,9 @@ import Testing
 
     @Test(arguments: [(10 | 4 << 8, true), (10 | 1 << 8, false), (5, false), (13, false)] as [(Int32, Bool)])
     func `A checkpoint after a commit whose sync fails makes the log doubtful`(result: Int32, isDoubtful: Bool) throws {
-        database.checkpointFailure.pointee = result
+        database.checkpointResult.pointee = result
         try database.transaction { try database.run("INSERT INTO t VALUES (1)") }
-        #expect(database.isLogDoubtful == isDoubtful && database.checkpointFailure.pointee == 0)
+        #expect(database.isLogDoubtful == isDoubtful && database.checkpointResult.pointee == 0)
     }
 
     @Test func `The first transaction replaces the log of an ended process`() throws {
@@ -188,6 +188,44 @@ import Testing
             try #require(stat(database.path, &status) == 0)
             let whole = try database.size
             try #require(Int64(status.st_blocks) * 512 >= whole + Reserve.spareBytes, "after \(round)")
+        }
+    }
+
+    @Test func `A database with a reserve returns the room of deleted rows`() throws {
+        try database.keepReserve()
+        try database.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, bytes BLOB)")
+        for round in 0..<6 {
+            for row in 0..<40 {
+                try database.transaction(mayUseReserve: true) {
+                    try database.run(
+                        "INSERT INTO rows (id, bytes) VALUES (:id, zeroblob(90000))", ["id": .integer(Int64(row))])
+                }
+            }
+            for row in 0..<40 {
+                try database.transaction(mayUseReserve: true) {
+                    try database.run("DELETE FROM rows WHERE id = :id", ["id": .integer(Int64(row))])
+                }
+            }
+            var status = stat()
+            try #require(stat(database.path, &status) == 0)
+            #expect(Int64(status.st_size) <= (try database.size) + 2 * Reserve.spareBytes, "after \(round)")
+        }
+    }
+
+    @Test func `The reserve is refilled after a transaction that uses it, and after a checkpoint`() throws {
+        try database.keepReserve()
+        try database.execute("CREATE TABLE rows (id INTEGER PRIMARY KEY, bytes BLOB)")
+        let bytes = Value.blob([UInt8](repeating: 1, count: 9000))
+        for round in 0..<60 {
+            // The log is replaced, and the blocks behind the end of the file are freed.
+            database.isLogDoubtful = round % 4 == 3
+            try database.transaction(mayUseReserve: true) {
+                try database.run("INSERT INTO rows (bytes) VALUES (:bytes)", ["bytes": bytes])
+            }
+            var status = stat()
+            try #require(stat(database.path, &status) == 0)
+            try #require(
+                Int64(status.st_blocks) * 512 >= (try database.size) + Reserve.spareBytes, "after \(round)")
         }
     }
 

@@ -43,9 +43,9 @@ enum csqlite_type {
 int csqlite_open(const char *path, csqlite_connection **out);
 /// Closes once the last statement is finalized.
 int csqlite_close(csqlite_connection *);
-/// Moves the log to the file after each commit with which it has 1000 pages. Stores the result of a failed move at `failure`,
-/// which must exist until the connection is closed.
-void csqlite_note_checkpoints(csqlite_connection *, int32_t *failure);
+/// Moves the log to the file after each commit with which it has 1000 pages. Stores CSQLITE_DONE or the error of a move at
+/// `result`, which must exist until the connection is closed.
+void csqlite_note_checkpoints(csqlite_connection *, int32_t *result);
 int csqlite_busy_timeout(csqlite_connection *, int milliseconds);
 int csqlite_exec(csqlite_connection *, const char *sql);
 int csqlite_get_autocommit(csqlite_connection *);

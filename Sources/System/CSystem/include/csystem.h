@@ -29,10 +29,11 @@ int csystem_poller_remove(int poller, int fd);
 /// Waits `timeout` milliseconds, or without limit for -1. Returns the number of ready descriptors, at most 64.
 int csystem_poller_wait(int poller, csystem_ready *ready, int capacity, int timeout);
 
-/// A descriptor that is readable while it is set.
+/// A descriptor that is readable once it was set.
 int csystem_event(void);
 void csystem_event_set(int event);
-void csystem_event_clear(int event);
+/// The event is ready once each time that it is set, or once for several times between two waits.
+int csystem_poller_add_event(int poller, int event, uint64_t tag);
 
 /// Blocks SIGTERM, SIGINT and, unless it is ignored, SIGHUP in the calling thread and those that it starts. Returns a
 /// descriptor that becomes readable with such a signal.
@@ -56,6 +57,8 @@ int csystem_unacknowledged(int socket);
 /// Opens a path for inspection only, without access to the file; a relative one below the directory. With
 /// `no_magic_links`, fails for links of /proc.
 int csystem_open_path(int directory, const char *path, int flags, bool no_magic_links);
+/// Opens a directory for reading; fails for links of /proc.
+int csystem_open_directory(const char *path);
 /// Opens a name in a directory for inspection only; does not follow a link.
 int csystem_open_name(int directory, const char *name);
 /// Creates an unnamed file in a directory; fails if the file system does not support that.
