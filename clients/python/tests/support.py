@@ -20,7 +20,7 @@ from storage_rpc.values import Callback, Status
 PATIENCE = 60.0  # seconds; a safety net, never a measure
 MIB = 1 << 20
 HARNESS = [os.environ.get("STORAGE_RPC", ""), "serve", "--harness"]
-logging.getLogger("storage_rpc").addFilter(lambda record: "--harness" not in record.getMessage())  # its warning
+logging.getLogger("storage_rpc").addFilter(lambda record: "warning: --harness" not in record.getMessage())
 HELLO = """
 import json, sys
 def say(**message): sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
