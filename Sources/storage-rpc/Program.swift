@@ -76,20 +76,12 @@ enum Program {
         }
     }
 
-    /// Connects to the service of the root, and starts one if none runs. If none can be started, no new root is left,
-    /// except for a log that the error names.
+    /// Connects to the service of the root, and starts one if none runs.
     private static func find(_ options: ServiceOptions, isQuiet: Bool) throws -> ConnectCommand.Relay {
-        let (root, newRoot) = (try options.directory(), NewRoot(options))
-        let log = root + "/service.log"
-        do {
-            return try ConnectCommand.find(socket: options.rootSocket(), root: root, options, isQuiet: isQuiet) {
-                try StorageRoot.makeDirectory(root)
-                return log
-            }
-        } catch {
-            let isNamed = (error as? any UserFacingError)?.message.hasSuffix("\(log) may say why") == true
-            if !isNamed, !(error is RootService.Refusal) { newRoot?.removeAbandoned(log: log) }
-            throw error
+        let root = try options.directory()
+        return try ConnectCommand.find(socket: options.rootSocket(), root: root, options, isQuiet: isQuiet) {
+            try StorageRoot.makeDirectory(root)
+            return root + "/service.log"
         }
     }
 

@@ -38,8 +38,6 @@ final class Server {
     private var connections: [ObjectIdentifier: Connection<ConnectionContext>] = [:]
     private let listeners: [ServiceSocket]
     private let deadline: ShutdownTimer?
-    /// Nil if the root is older than the process.
-    private let newRoot: NewRoot?
     private var sockets: ServiceSockets?
     /// Waits for the end of `--idle-timeout` while no client is connected.
     private var idleness: Task<Void, Never>?
@@ -58,10 +56,10 @@ final class Server {
 
     init(
         _ options: ServiceOptions, _ engine: any Engine, _ log: Log, _ recorder: TraceRecorder? = nil,
-        _ listeners: [ServiceSocket] = [], _ deadline: ShutdownTimer? = nil, _ newRoot: NewRoot? = nil
+        _ listeners: [ServiceSocket] = [], _ deadline: ShutdownTimer? = nil
     ) {
         self.options = options
-        (self.deadline, self.newRoot) = (deadline, newRoot)
+        self.deadline = deadline
         self.listeners = listeners
         self.engine = engine
         self.log = log
@@ -233,7 +231,6 @@ final class Server {
     private func listen() {
         do throws(StorageError) { try main.servers?.listen() } catch {
             for listener in listeners { listener.listener.removeFile() }
-            if let root = engine.root { newRoot?.remove(root) }
             fail(error.message)
         }
     }

@@ -41,8 +41,7 @@ extension Server {
         let isTyped = Descriptor.standardInput.isTerminal
         var stdio = options.stdio ? StandardStreams() : nil
         if options.stdio, stdio == nil { throw MissingStandardStreams() }
-        let (engine, newRoot): (any Engine, NewRoot?)
-        newRoot = options.temporaryRoot == nil ? NewRoot(options) : nil
+        let engine: any Engine
         if options.harness {
             engine = try HarnessEngine(options, SpaceOptions(), log)
         } else if options.mayBeAnother || options.rootTimeout == nil {
@@ -50,25 +49,19 @@ extension Server {
         } else {
             engine = try makeEngine(options, log, keepsTasks: true)
         }
-        let (recorder, listeners): (TraceRecorder?, [ServiceSocket])
-        do {
-            // After the root is open, since the file may be in a new one.
-            recorder = try options.trace.map { path in
-                try TraceRecorder(
-                    path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
-                    time: .system
-                ) { log.write(.error, $0) }
-            }
-            if options.harness, let root = options.root { Spaces.clean(root) }
-            listeners = try listen(options, log)
-        } catch {
-            if let root = engine.root { newRoot?.remove(root) }
-            throw error
+        // After the root is open, since the file may be in a new one.
+        let recorder = try options.trace.map { path in
+            try TraceRecorder(
+                path, version: ServiceContext.version, engine: options.engine.rawValue, process: CurrentProcess.id,
+                time: .system
+            ) { log.write(.error, $0) }
         }
+        if options.harness, let root = options.root { Spaces.clean(root) }
+        let listeners = try listen(options, log)
         let deadline = ShutdownTimer()
         let notice = Self.notice(options, isTyped: isTyped)
         Task { @Loop [engine, stdio] in
-            Server(options, engine, log, recorder, listeners, deadline, newRoot).start(stdio, signals: signals)
+            Server(options, engine, log, recorder, listeners, deadline).start(stdio, signals: signals)
         }
         // The descriptors are closed with their connection, which other connections may outlive.
         stdio = nil

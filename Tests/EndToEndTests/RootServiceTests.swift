@@ -416,23 +416,6 @@ import Testing
         #expect(await sh(line).text == "\(status)\n")
     }
 
-    @Test(arguments: [
-        "serve --socket no/s", "serve --socket $PWD/long$(printf x%.0s {1..120})", "serve --trace no/t",
-        "serve --http 192.0.2.1:9", "serve --harness --http 192.0.2.1:9", "serve --harness --socket no/s",
-        "serve --allow-read no", "connect --trace no/t", "connect --http 192.0.2.1:9", "put f a --http 192.0.2.1:9",
-        "serve --engine s3 --trace no/t", "connect --engine s3 --trace no/t", "serve --engine gcs --socket no/s",
-    ])
-    func `A start that is refused leaves no new root`(command: String) async {
-        let line = """
-            printf x > f; mkdir empty
-            for ROOT in new/root empty; do
-                $S \(command) --root $ROOT < /dev/null > said 2>&1 && echo served; ls -A new empty
-            done
-            """
-        let nothing = "ls: cannot access 'new': No such file or directory\nempty:\n"
-        #expect(await sh(line).text == nothing + nothing)
-    }
-
     /// 64 means that the words can never be meant; what is missing, here or in the storage, is status 1.
     @Test func `Words of a wrong kind are an invalid command line, and nothing is changed`() async {
         let line = """

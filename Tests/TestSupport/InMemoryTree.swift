@@ -77,7 +77,8 @@ private struct NamedTree: LocalTree {
 
     func absolute(_ path: String) -> String { path.isEmpty ? directory : "\(directory)/\(path)" }
 
-    func forget() {}
+    func begin() {}
+    func end() {}
 
     func longestName() async -> Int { 255 }
 

@@ -40,7 +40,7 @@ extension ClientCommandRunner {
 
     private func reference(_ params: JSON) throws -> Reference {
         do { return try Reference(client.call("storage/reference", params)) } catch let failure as Client.Failure
-            where failure.isAnswer
+            where ["pathError", "invalidArgument"].contains(failure.name)
         {
             throw failure.ofWords
         }

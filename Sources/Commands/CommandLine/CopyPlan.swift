@@ -57,7 +57,7 @@ struct CopyPlan<Source: CopyEnd, Target: CopyEnd> {
     /// - Parameter purpose: the participle for messages, such as "copied".
     init(purpose: String, isOfWords: Bool = false) { (self.purpose, self.isOfWords) = (purpose, isOfWords) }
 
-    /// - Parameter isOfWords: false for what depends on the files of trees.
+    /// - Parameter isOfWords: false for what depends on files or links.
     private func refusal(_ reason: String, isOfWords: Bool = true) -> CopyRefusal {
         CopyRefusal("\(reason); nothing was \(purpose)", isUsage: isOfWords && self.isOfWords)
     }
@@ -161,7 +161,9 @@ extension CopyPlan where Target == LocalFile {
             if copy.isTree { path = path.parentPath }
             while true {
                 if let writer = writers[locations.treeKey(of: path)] {
-                    throw refusal("\(writer) would become \(path), and \(copy.source.title) would be in that directory")
+                    throw refusal(
+                        "\(writer) would become \(path), and \(copy.source.title) would be in that directory",
+                        isOfWords: false)
                 }
                 guard path != path.parentPath else { break }
                 path = path.parentPath

@@ -23,7 +23,8 @@ package final class DirectoryTree: LocalTree {
         (self.isWritten, self.threads) = (isWritten, threads)
     }
 
-    package func forget() { directories.forget() }
+    package func begin() { directories.begin() }
+    package func end() { directories.end() }
 
     package func absolute(_ path: String) -> String { directories.absolute(path) }
 

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The directories of a tree, opened to inspect them and the names in them.
 ///
-/// The tree's own directory is resolved like any path of a client, and stays open until `forget`; each use checks that the
+/// The tree's own directory is resolved like any path of a client, and stays open until `end`; each use checks that the
 /// path still leads to it. Directories below it are opened name by name without following links. The last opened directory
 /// is cached, as most files follow another one of the same directory; the cache is valid while the directory's location is
 /// the same, which moving or removing it changes. Every call may block.
@@ -34,6 +34,8 @@ package final class TreeDirectories: Sendable {
     }
 
     private struct Kept {
+        /// Nothing is kept: a step that outlives the work finds what it needs itself.
+        var hasEnded = false
         var root: Root?
         var last: Opened?
         /// Directories whose names are durable, with those of all directories above them.
@@ -152,6 +154,7 @@ package final class TreeDirectories: Sendable {
         }
         let new = Root(directory: directory, key: key, location: directory.locationBytes)
         let isOther = kept.withLock { kept in
+            if kept.hasEnded { return false }
             if let before = kept.root {
                 let isMoved = before.location != new.location
                 if before.key == key, !isMoved { return false }
@@ -169,8 +172,8 @@ package final class TreeDirectories: Sendable {
     /// Whether the path of the tree leads to this directory, which is the one that was found first.
     func leads(to key: FileStatus.Key) -> Bool { kept.withLock { $0.root?.key } == key && key.isAt(root) }
 
-    /// Closes the directories. The next use finds them anew.
-    func forget() { kept.withLock { $0 = Kept() } }
+    func begin() { kept.withLock { $0 = Kept() } }
+    func end() { kept.withLock { $0 = Kept(hasEnded: true) } }
 
     /// Throws unless this location of a file or directory is the one that its path below the tree says: otherwise a link
     /// below the tree was followed. Returns the tree's own directory.
@@ -346,6 +349,7 @@ extension TreeDirectories {
             (directory, key) = (parent, above)
         }
         kept.withLock { [durable] kept in
+            if kept.hasEnded { return }
             if kept.durable.count > Self.mostDurable { kept.durable = [] }
             kept.durable.formUnion(durable)
         }

@@ -1,4 +1,5 @@
 import Checksums
+import Foundation
 import Glibc
 import Platform
 import Storage
@@ -45,6 +46,23 @@ import Testing
             generation: 1, size: Int64(bytes.count),
             checksums: Checksums(
                 md5: md5 ? checksum.md5 : nil, crc32c: crc32c ? checksum.crc32c : nil))
+    }
+
+    @Test func `A use after the end of the work holds no descriptor`() async throws {
+        func held() throws -> Int {
+            let all = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            return all.count {
+                (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix(path)
+                    == true
+            }
+        }
+        let tree = tree()
+        _ = try await tree.entry("sub/other")
+        #expect(try held() > 0)
+        tree.end()
+        #expect(try held() == 0)
+        _ = try await tree.entry("sub/other")
+        #expect(try held() == 0)
     }
 
     // MARK: - Reading
@@ -435,7 +453,8 @@ import Testing
         #expect(try await tree.entry("sub/other") != nil)
         // A task that resumes uses what is at its path.
         try #require(unlink(path) == 0 && symlink(scratch.path + "/out", path) == 0)
-        tree.forget()
+        tree.end()
+        tree.begin()
         #expect(try await tree.entry("secret") != nil)
         try other.open()
         _ = try SourceFile.inspect(path + "/secret", below: tree.directories, in: policy.reading)

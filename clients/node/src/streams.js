@@ -79,12 +79,13 @@ class UploadStream extends Writable {
   async #drain() {
     const flushed = this.#flushed().then(() => false);
     for (let waits = true; waits; ) {
-      waits = (await this.task._moves({ streams: true })) && (await step(flushed));
+      waits = (await this.task._moves({ streams: true }).catch(() => false)) && (await step(flushed));
     }
   }
 
   async #flushed() {
     if (this.destroyed) return;
+    while (this.writableCorked) this.uncork();
     await new Promise((resolve) => (this.writableEnded ? this.once("close", resolve) : this.write(NO_BYTES, resolve)));
     await Promise.allSettled(this.#onTheirWay);
   }

@@ -349,6 +349,7 @@ check("closing the session sends what was written, and ends streams without an e
   const unread = storage.reference("unread").getStream();
   const closed = [open, ended, unread].map((stream) => once(stream, "close"));
   const written = bytes(9 * MIB + 8);
+  open.cork();
   open.write(written);
   ended.end(written);
   await storage.close();

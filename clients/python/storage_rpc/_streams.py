@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Union
 
+from .errors import ServiceGone
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -103,11 +105,14 @@ class Outgoing:
         self._sent = offset
         self._buffer = bytearray()
         self._lock = threading.Lock()  # The session may close on another thread than the writer's.
+        self._is_over = False
 
     def pieces(self, data: memoryview) -> Iterator[tuple[int, bytes]]:
         """Takes bytes, and yields each full piece with its position."""
         while data:
             with self._lock:
+                if self._is_over:
+                    raise ServiceGone("The session is closed.")
                 part = data[: self.size - len(self._buffer)]
                 self._buffer += part
                 self.written += len(part)
@@ -116,9 +121,10 @@ class Outgoing:
             if is_full:
                 yield self.rest()
 
-    def rest(self) -> tuple[int, bytes]:
-        """What does not fill a piece yet, and its position."""
+    def rest(self, *, is_last: bool = False) -> tuple[int, bytes]:
+        """What does not fill a piece yet, and its position. No bytes are taken after the last one."""
         with self._lock:
+            self._is_over = self._is_over or is_last
             offset, data = self._sent, bytes(self._buffer)
             self._sent += len(data)
             self._buffer.clear()

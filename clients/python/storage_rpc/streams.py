@@ -159,7 +159,7 @@ class UploadStreamOf(Sink, Generic[T]):
     def _rest(self) -> list[Any]:
         """Sends what does not fill a piece yet, before the session closes. Returns the requests that have no answer."""
         if not self._is_fed and not self._is_closed:
-            offset, data = self._bytes.rest()
+            offset, data = self._bytes.rest(is_last=True)
             params = {"task": begun(self.task), "data": Bytes(data), "offset": offset}
             if data:
                 self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))

@@ -290,6 +290,8 @@ class SessionEndTests(StorageTestCase):
         with self.private() as storage:
             stream = storage.reference("x").put_stream()
             stream.write(self.content)
+        with self.assertRaisesRegex(ServiceGone, "closed"):
+            stream.write(b"more")
         later = self.private()
         task = later.upload_task(stream.task.id)
         self.assertEqual((task.snapshot().state, task.snapshot().offset), ("paused", len(self.content)))

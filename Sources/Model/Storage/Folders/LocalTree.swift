@@ -30,8 +30,10 @@ extension EngineProperties {
 /// The directory is the one that the tree has found first. If another one takes its place, or it is moved away, every use
 /// fails. Only a directory that was removed may be made again.
 public protocol LocalTree: Sendable {
-    /// Forgets which directory the tree has found, and closes it. A paused task that resumes may find another one.
-    func forget()
+    /// Begins to hold the directory that the next use finds. A paused task that resumes may find another one.
+    func begin()
+    /// Closes what the tree holds. Later uses hold nothing, until `begin`.
+    func end()
     /// The maximum size of a file's name, in bytes.
     func longestName() async throws(StorageError) -> Int
     /// Opens a directory for reading; the empty path names the tree itself. Throws if it cannot be read.

@@ -114,9 +114,9 @@ import Storage
     /// Works until the end, and returns the outcome; nil if the work was stopped.
     func run() async -> FolderOutcome? {
         transfers.tasks.limits.folders.acquire(self)
-        tree?.forget()
+        tree?.begin()
         defer {
-            tree?.forget()
+            tree?.end()
             transfers.tasks.limits.folders.release(self)
         }
         while isQueued, !isStopping { await somethingEnds() }
