@@ -181,35 +181,6 @@ import Testing
         #expect(await place.sh(line).text == "1\n1\nstorage-rpc: there is no bucket gs://b\n")
     }
 
-    /// The service refuses all connections except that of the client, which sends nothing by itself.
-    @Test func `A relay confines its client if a service that had no room has room for it`() async {
-        let line = #"""
-            cat > other.py << 'END'
-            import json, os, socket
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(os.environ["R"] + "/socket")
-            listener.listen()
-            while True:
-                connection, _ = listener.accept()
-                lines = connection.makefile()
-                asked = json.loads(lines.readline())
-                if asked["method"] != "initialize" or asked["params"].get("allowRead"): break
-                error = {"code": -13013, "message": "No room.", "data": {"name": "quotaExceeded"}}
-                connection.sendall(json.dumps({"id": None, "error": error}).encode() + b"\n")
-                connection.shutdown(socket.SHUT_RDWR)
-            while asked:
-                print(asked["method"], flush=True)
-                connection.sendall(json.dumps({"id": asked["id"], "result": {}}).encode() + b"\n")
-                line = lines.readline()
-                asked = line and json.loads(line)
-            END
-            mkdir -p d $R; python3 other.py & P=$!; await '[ -S $R/socket ]'
-            echo '{"jsonrpc":"2.0","id":1,"method":"service/ping"}' | $S connect --allow-read d || kill $P
-            wait $P
-            """#
-        #expect(await place.sh(line).text == "initialize\nservice/ping\n{\"id\": 1, \"result\": {}}\n")
-    }
-
     @Test func `A second serve whose directory the service does not allow says so`() async {
         let line = """
             mkdir in out; $S serve --shared --allow-read in --log-level info 2> log & P=$!; await 'grep -q "listens on" log'
