@@ -144,7 +144,7 @@ class World:
             if not name:
                 raise Refused("a bucket without -r")
             if self.is_folder_text(text):
-                raise Missing("a folder without -r")
+                raise Refused("a folder without -r")
             return [dict(name=last_name(name), itself=reference, members=None)]
         members = self.below(reference)
         self.check_bucket(bucket)
@@ -163,7 +163,7 @@ class World:
             bucket, _, pattern = text[5:].partition("/")
         only_folders, pattern = pattern.endswith("/"), "/".join(filter(None, pattern.split("/")))
         if only_folders and not self.recursive:
-            raise Missing("a folder without -r")
+            raise Refused("a folder without -r")
         if self.has_empty_end(text):
             raise Refused("no pattern")
         start = text[:re.search(r"[*?\[]", text).start()].rpartition("/")
