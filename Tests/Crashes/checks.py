@@ -475,25 +475,56 @@ def powerless(stage, mode, points):
 
 def doubly_faulty(stage, mode, points):
     """A call fails, the client repeats its request, and then the power fails."""
+    def live(faults, at):
+        world = stage.world
+        with failing_once(stage, faults, at) as service:
+            for step in stage.scenario.steps:
+                step.goes_on = True
+                after = step.after(world)
+                try:
+                    answer = step.call(service, stage.work)
+                except Failure:
+                    answer = step.call(service, stage.work)
+                finally:
+                    step.goes_on = False
+                world = step.learn(after, answer)
+            service.end()
+        return world
+
+    return outlived(stage, points, live)
+
+
+def killed_before(stage, mode, points):
+    """A start is killed, the next one goes on, and then the power fails."""
+    def live(faults, at):
+        faults.set(CHANGES, KILL_AFTER, at, keeps_data=True)
+        with Service(stage.program, stage.root, faults.environment) as service:
+            try:
+                be_ready(service)
+            except Gone:
+                pass
+        world = stage.world
+        if faults.hits == 0:
+            return world  # The call would be one of the next start.
+        with Service(stage.program, stage.root, faults.environment) as service:
+            be_ready(service)
+            for step in stage.scenario.steps:
+                world = step.learn(step.after(world), step.call(service, stage.work))
+            service.end()
+        return world
+
+    return outlived(stage, points, live)
+
+
+def outlived(stage, points, live):
+    """The power fails after `live`, which returns what is acknowledged. Ends with the first point that no call reaches."""
     stage.prepare()
     for at in points:
         faults = stage.fresh()
         disk = power.Disk(stage.work)
         stage.scenario.forget()
         try:
-            world = stage.world
-            with failing_once(stage, faults, at) as service:
-                for step in stage.scenario.steps:
-                    step.goes_on = True
-                    after = step.after(world)
-                    try:
-                        answer = step.call(service, stage.work)
-                    except Failure:
-                        answer = step.call(service, stage.work)
-                    finally:
-                        step.goes_on = False
-                    world = step.learn(after, answer)
-                service.end()
+            world = live(faults, at)
             for note in notes(faults):
                 disk.follow(note)
             flaw = outlive(stage, disk, [world], 0, None, 0, at, set())
@@ -501,37 +532,8 @@ def doubly_faulty(stage, mode, points):
             flaw = f"{type(problem).__name__}: {problem}"
         if faults.hits == 0:
             return
-        yield outcome(at, faults, flaw)
-
-
-def killed_before(stage, mode, points):
-    """A start is killed, the next one goes on, and then the power fails."""
-    stage.prepare()
-    for at in points:
-        faults = stage.fresh()
-        disk = power.Disk(stage.work)
-        stage.scenario.forget()
-        faults.set(CHANGES, KILL_AFTER, at, keeps_data=True)
-        try:
-            with Service(stage.program, stage.root, faults.environment) as service:
-                try:
-                    be_ready(service)
-                except Gone:
-                    pass
-            if faults.hits == 0:
-                return
-            world = stage.world
-            with Service(stage.program, stage.root, faults.environment) as service:
-                be_ready(service)
-                for step in stage.scenario.steps:
-                    world = step.learn(step.after(world), step.call(service, stage.work))
-                service.end()
-            for note in notes(faults):
-                disk.follow(note)
-            flaw = outlive(stage, disk, [world], 0, None, 0, at, set())
-        except (AssertionError, Failure, Gone) as problem:
-            flaw = f"{type(problem).__name__}: {problem}"
-        yield outcome(at, faults, flaw)
+        hit = next(note for note in notes(faults) if note[0].startswith("!"))
+        yield Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
 
 
 def failing_once(stage, faults, at):
@@ -550,12 +552,6 @@ def failing_once(stage, faults, at):
         begin = faults.count
         faults.set(CHANGES, FAIL, begin + at, errno.ENOSPC, keeps_data=True, count=begin)
     return service
-
-
-def outcome(at, faults, flaw):
-    """That of the first call that was hit, where notes have bytes."""
-    hit = next(note for note in notes(faults) if note[0].startswith("!"))
-    return Outcome(f"{at} {hit[0][1:]} {os.path.basename(hit[5])}", flaw)
 
 
 def notes(faults):
