@@ -33,11 +33,8 @@ package final class StorageRoot: Sendable {
         package var isInUse = false
     }
 
-    /// Blocks at most `lockTimeout` seconds while another process holds the root. After the first second, and every 30
-    /// seconds from then on, calls `waits` with a sentence.
-    package init(
-        _ path: String, lockTimeout: Int = 0, waits: (String) -> Void = { _ in }
-    ) throws(OpenError) {
+    /// Throws an error with `isInUse` while another process holds the root.
+    package init(_ path: String) throws(OpenError) {
         self.path = path
         directory = try Self.directory(path)
         do throws(SystemError) {
@@ -45,7 +42,7 @@ package final class StorageRoot: Sendable {
         } catch {
             throw OpenError(path, error.reason)
         }
-        try Self.take(lock, path, lockTimeout, waits)
+        try Self.take(lock, path)
         do throws(SystemError) {
             reservation = try ReservedDirectory(directory)
             lockInode = try lock.status().inode
@@ -299,30 +296,18 @@ package final class StorageRoot: Sendable {
         }
     }
 
-    private static func take(
-        _ lock: OpenFile, _ path: String, _ lockTimeout: Int, _ waits: (String) -> Void
-    ) throws(OpenError) {
-        var attempts = lockTimeout * 100
-        while !lock.lock() {
-            guard attempts > 0 else {
-                // A process that listens there can also be ended by its clients.
-                let way =
-                    FileSystem.exists("\(path)/socket")
-                    ? "`storage-rpc call service/stop --root '\(path)'` ends it. To share it, use"
-                    : "To share it, start that process with --socket PATH, or use"
-                let holder = Self.holder(lock)
-                throw OpenError(
-                    message: "The root \(path) is in use by \(holder); one process may have it at a time. \(way) "
-                        + "`storage-rpc connect` for all.",
-                    isInUse: true)
-            }
-            attempts -= 1
-            let waited = lockTimeout - attempts / 100
-            if attempts % 100 == 0, waited % 30 == 1 {
-                let what = "the root \(path), which \(holderSince(lock)) uses"
-                waits(waited == 1 ? "waits for \(what)" : "has waited \(waited) s for \(what)")
-            }
-            blockThread(milliseconds: 10)
+    private static func take(_ lock: OpenFile, _ path: String) throws(OpenError) {
+        guard lock.lock() else {
+            // A process that listens there can also be ended by its clients.
+            let way =
+                FileSystem.exists("\(path)/socket")
+                ? "`storage-rpc call service/stop --root '\(path)'` ends it. To share it, use"
+                : "To share it, start that process with --socket PATH, or use"
+            let holder = Self.holder(lock)
+            throw OpenError(
+                message: "The root \(path) is in use by \(holder); one process may have it at a time. \(way) "
+                    + "`storage-rpc connect` for all.",
+                isInUse: true)
         }
         // Only for messages: the lock itself decides, and no crash leaves it locked. Truncated after writing, because a
         // full disk has no other room.

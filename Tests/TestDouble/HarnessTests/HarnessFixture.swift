@@ -59,9 +59,7 @@ import Transfers
         weak let former = backend
         (backend, transfers, harness.restIsQuiet) = (nil, nil, { _, _ in true })
         while former != nil { await Loop.nextIteration() }
-        // A thread may still be releasing the root.
-        let root = try StorageRoot("\(scratch.path)/root", lockTimeout: 120)
-        backend = try EmbeddedBackend(root, time: harness.clock.time, random: random)
+        backend = try EmbeddedBackend(await root(), time: harness.clock.time, random: random)
         transfers = Transfers(
             backend: HarnessBackend(backend, SpaceLedger(buckets: nil, quota: nil), harness),
             persistence: TaskPersistence(backend.taskStore, isEngines: true), limits: limits,
@@ -70,6 +68,15 @@ import Transfers
         try await transfers.restore(.pause)
         try await transfers.allTasks()
         watch()
+    }
+
+    /// A thread may still be releasing the root of the former engine.
+    private func root() async throws -> StorageRoot {
+        while true {
+            let opened = Result { () throws(StorageRoot.OpenError) in try StorageRoot("\(scratch.path)/root") }
+            guard case .failure(let error) = opened, error.isInUse else { return try opened.get() }
+            await Loop.nextIteration()
+        }
     }
 
     func settle() async { await harness.settle() }
