@@ -113,6 +113,6 @@ package enum ConnectCommand {
     private static func isNearlyFull(_ answer: JSON, _ client: inout Client) throws -> Bool {
         guard let most = answer["limits"]?["maxConnections"]?.number?.int64 else { return false }
         let present = try client.call("service/status", [:])["connections"]?.number?.int64 ?? 0
-        return most - present < mostTogether
+        return most.subtractingSaturated(present) < mostTogether
     }
 }

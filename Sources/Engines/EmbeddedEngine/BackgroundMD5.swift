@@ -17,20 +17,6 @@ final class BlockCache: Sendable {
     }
 }
 
-/// Bytes of an upload for its hash: in a buffer, or those of a source that has them in memory.
-enum HashedBytes: Sendable {
-    case block(MemoryBlock, count: Int)
-    case slice(ArraySlice<UInt8>)
-
-    /// Valid while this value exists, since no one changes the array.
-    var bytes: UnsafeRawBufferPointer {
-        switch self {
-        case .block(let block, let count): UnsafeRawBufferPointer(block.prefix(count))
-        case .slice(let slice): slice.withUnsafeBytes { $0 }
-        }
-    }
-}
-
 /// The buffers of one upload between the thread that fills them and the one that hashes them. There are at most eight,
 /// so a slow hash slows the reader.
 final class HashBufferPool: Sendable {
@@ -45,14 +31,8 @@ final class HashBufferPool: Sendable {
         return cache.take()
     }
 
-    /// Blocks until the bytes may take the place of a buffer.
-    func hold(_ slice: ArraySlice<UInt8>) -> HashedBytes {
-        room.wait()
-        return .slice(slice)
-    }
-
-    func give(back bytes: HashedBytes) {
-        if case .block(let block, _) = bytes { cache.give(back: block) }
+    func give(back block: MemoryBlock) {
+        cache.give(back: block)
         room.signal()
     }
 }
@@ -62,7 +42,7 @@ final class HashBufferPool: Sendable {
 /// until four of its eight buffers wait or its MD5 is wanted.
 final class MD5Threads: Sendable {
     fileprivate enum Work {
-        case hash(HashedBytes, HashBufferPool)
+        case hash(MemoryBlock, count: Int, HashBufferPool)
         case tell(@Sendable (borrowing Checksum) -> Void)
     }
 
@@ -150,9 +130,9 @@ final class MD5Threads: Sendable {
         for (stream, work) in turns {
             switch work {
             case .tell(let tell): tell(stream.checksum)
-            case .hash(let block, _):
+            case .hash(let block, let count, _):
                 streams.append(stream)
-                blocks.append(block.bytes)
+                blocks.append(UnsafeRawBufferPointer(block.prefix(count)))
             }
         }
         if streams.count == 1 {
@@ -162,7 +142,7 @@ final class MD5Threads: Sendable {
             Checksum.updateMD5(of: &checksums, blocks)
             for (stream, checksum) in zip(streams, checksums) { stream.checksum = checksum }
         }
-        for case (_, .hash(let block, let pool)) in turns { pool.give(back: block) }
+        for case (_, .hash(let block, _, let pool)) in turns { pool.give(back: block) }
     }
 
     /// Does all waiting work of a stream on this thread, which may block. Returns false if another thread has the
@@ -231,9 +211,9 @@ final class BackgroundMD5: @unchecked Sendable {
         threads.submit(.tell { tell($0.md5State) }, to: self)
     }
 
-    /// Hashes bytes, then returns them to their pool.
-    func update(_ bytes: HashedBytes, of pool: HashBufferPool) {
-        threads.submit(.hash(bytes, pool), to: self)
+    /// Hashes a buffer, then returns it to its pool.
+    func update(_ block: MemoryBlock, count: Int, of pool: HashBufferPool) {
+        threads.submit(.hash(block, count: count, pool), to: self)
     }
 
     /// Has the submitted buffers hashed while the caller does other work.

@@ -132,18 +132,21 @@ final class Staging {
         try openInput()
         let granularity = ChunkSizes.granularity
         while offset < range.upperBound, offset % granularity != 0 && offset != range.lowerBound || mayGoOn() {
+            let block = blocks.take()
             let count = min(range.upperBound - offset, granularity - offset % granularity)
-            let piece = try next(min(BlockCache.blockSize, Int(count)), of: source)
-            let bytes = piece.bytes
+            let bytes = block.prefix(min(block.bytes.count, Int(count)))
             do throws(StorageError) {
-                try storing(path) { () throws(SystemError) in try target.write(bytes, at: offset) }
+                try read(into: bytes, of: source)
+                try storing(path) { () throws(SystemError) in
+                    try target.write(UnsafeRawBufferPointer(bytes), at: offset)
+                }
             } catch {
-                blocks.give(back: piece)
+                blocks.give(back: block)
                 throw error
             }
-            checksum.updateCRC(bytes)
+            checksum.updateCRC(UnsafeRawBufferPointer(bytes))
+            progress.md5.update(block, count: bytes.count, of: blocks)
             offset += Int64(bytes.count)
-            progress.md5.update(piece, of: blocks)
             try flushing { () throws(SystemError) in try writeback.wrote(target, upTo: offset) }
         }
     }
@@ -205,26 +208,13 @@ final class Staging {
         input = try SourceFile(path, identity, in: allowed)
     }
 
-    /// The next bytes of the source, which are not copied if they are in memory.
-    private func next(_ count: Int, of source: UploadSource) throws(StorageError) -> HashedBytes {
-        switch source {
-        case .data(let bytes): return blocks.hold(bytes.dropFirst(Int(offset)).prefix(count))
-        case .incoming(let bytes): if let slice = bytes.slice(count, at: offset) { return blocks.hold(slice) }
-        case .file, .object: break
-        }
-        let block = blocks.take()
-        do throws(StorageError) { try read(into: block.prefix(count), of: source) } catch {
-            blocks.give(back: .block(block, count: count))
-            throw error
-        }
-        return .block(block, count: count)
-    }
-
     private func read(into buffer: UnsafeMutableRawBufferPointer, of source: UploadSource) throws(StorageError) {
         switch source {
+        case .data(let bytes):
+            bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[Int(offset)...].prefix(buffer.count))) }
         case .file: try input?.read(into: buffer, at: offset)
         case .incoming(let bytes): try bytes.read(into: buffer, at: offset)
-        case .data, .object: throw StorageError(.internalError, "No bytes of this source are read.")
+        case .object: throw StorageError(.internalError, "No bytes of a copy are read.")
         }
     }
 }

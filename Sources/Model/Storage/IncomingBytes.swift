@@ -14,8 +14,6 @@ public struct IncomingBytes: Sendable {
             @Sendable (_ buffer: UnsafeMutableRawBufferPointer, _ offset: Int64) throws(StorageError) -> Void
 
         fileprivate let read: Read
-        /// The bytes from an offset on, if they are in memory.
-        private var kept: (bytes: [UInt8], start: Int64)?
 
         /// Fills a buffer with the bytes from an offset of the object; both must lie within the range. May block.
         package func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
@@ -26,14 +24,7 @@ public struct IncomingBytes: Sendable {
 
         /// The bytes before an offset of the object.
         package func prefix(upTo end: Int64) -> Piece {
-            var prefix = Piece(range.lowerBound..<min(max(end, range.lowerBound), range.upperBound), read: read)
-            prefix.kept = kept
-            return prefix
-        }
-
-        /// The bytes from an offset of the object, if they are in memory; both must lie within the range.
-        fileprivate func slice(_ count: Int, at offset: Int64) -> ArraySlice<UInt8>? {
-            kept.map { $0.bytes.dropFirst(Int(offset - $0.start)).prefix(count) }
+            Piece(range.lowerBound..<min(max(end, range.lowerBound), range.upperBound), read: read)
         }
 
         /// `count` bytes from `start` on. The end saturates, since a client may send any integer.
@@ -48,7 +39,6 @@ public struct IncomingBytes: Sendable {
                     buffer.copyMemory(from: .init(rebasing: all.dropFirst(Int(place - offset)).prefix(buffer.count)))
                 }
             }
-            kept = (bytes, offset)
         }
     }
 
@@ -65,22 +55,11 @@ public struct IncomingBytes: Sendable {
     public init(size: Int64?) { self.size = size }
 
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) {
-        guard let piece = piece(with: buffer.count, at: offset) else {
-            throw StorageError(.internalError, "The \(buffer.count) bytes from \(offset) on have not arrived.")
+        let end = offset.addingSaturated(Int64(buffer.count))
+        guard let piece, piece.range.lowerBound <= offset, end <= piece.range.upperBound else {
+            throw StorageError(.internalError, "The bytes \(offset) to \(end) have not arrived.")
         }
         try piece.read(buffer, offset)
-    }
-
-    /// The bytes from an offset of the object, if they have arrived and are in memory.
-    package func slice(_ count: Int, at offset: Int64) -> ArraySlice<UInt8>? {
-        piece(with: count, at: offset)?.slice(count, at: offset)
-    }
-
-    /// The piece, if it has these bytes.
-    private func piece(with count: Int, at offset: Int64) -> Piece? {
-        piece.flatMap {
-            $0.range.lowerBound <= offset && offset.addingSaturated(Int64(count)) <= $0.range.upperBound ? $0 : nil
-        }
     }
 }
 

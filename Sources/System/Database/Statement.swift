@@ -5,7 +5,8 @@ final class Statement {
     let handle: OpaquePointer
     let connection: OpaquePointer
     let path: String
-    /// Whether it frees no pages.
+    /// Whether it inserts rows, and so frees hardly a page: an upsert may free those of a longer row, which a later
+    /// transaction returns.
     let inserts: Bool
     private let parameters: [String]
     /// For each value of the last use the number of its parameter, from 1.
