@@ -152,6 +152,9 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
         """Sends a piece, where few enough are unanswered; raises first what has failed."""
         while self._unanswered and (len(self._unanswered) >= WINDOW or self._unanswered[0].done()):
             await self._settle()
+        await self._send(offset, data)
+
+    async def _send(self, offset: int, data: bytes) -> None:
         params = {"task": await begun(self.task), "data": Bytes(data), "offset": offset}
         self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
 
@@ -159,9 +162,8 @@ class AsyncUploadStreamOf(Sink, Generic[T]):
         """Sends what does not fill a piece yet, before the session closes. Returns the requests that have no answer."""
         if not self._is_fed and not self._is_closed:
             offset, data = self._bytes.rest(is_last=True)
-            params = {"task": await begun(self.task), "data": Bytes(data), "offset": offset}
             if data:
-                self._unanswered.append(self._session._submit("uploadTask/append", params, Appended.from_wire))
+                await self._send(offset, data)
         return list(self._unanswered)
 
     async def _settle(self) -> None:
